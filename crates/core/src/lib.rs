@@ -1,1 +1,17 @@
-//! (stub)
+//! The pure job machine of fantail.
+//!
+//! Time and events go in, actions come out. Nothing here knows a clock, a socket, a thread or a probability, so the
+//! same code runs under tokio, in a simulator and in a browser.
+
+#![no_std]
+
+extern crate alloc;
+
+pub mod plan;
+mod time;
+
+pub use plan::{
+    Branch, BranchSpec, BudgetSpec, Field, Hedge, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec, Rate,
+    WaitFor,
+};
+pub use time::{Time, TimeError};

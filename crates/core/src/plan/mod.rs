@@ -1,0 +1,393 @@
+//! Plans: the definition of a fan-out, validated before anything starts.
+
+mod check;
+mod error;
+
+pub use error::{Field, PlanError, PlanErrors};
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::Time;
+
+/// The most branches a plan may have.
+pub const MAX_BRANCHES: usize = 1_000_000;
+/// The most copies a branch may have beside its primary.
+pub const MAX_COPIES: usize = 15;
+/// One whole, in the integer parts per million that shares and rates of budgets are given in.
+pub const PPM: u32 = 1_000_000;
+
+/// What a user states of a plan, before it is checked. [`Plan::new`] turns it into a [`Plan`].
+///
+/// ```
+/// use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time};
+///
+/// let mut branches = ["type", "parties", "dates"].map(BranchSpec::new).to_vec();
+/// branches.push(BranchSpec { required: Some(false), ..BranchSpec::new("summary") });
+/// branches[0].repeatable = true;
+/// branches[0].hedge = Some(Hedge::after(Time::from_millis(1_500)));
+/// let plan = Plan::new(PlanSpec { deadline: Some(Time::from_millis(2_500)), ..PlanSpec::new("enrich", branches) })?;
+/// assert_eq!((plan.n(), plan.k(), plan.at_least()), (4, 4, 3));
+/// # Ok::<(), fantail_core::PlanErrors>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanSpec {
+    /// The plan's name. Not empty.
+    pub name: String,
+    /// When the job stops waiting. Default: all.
+    pub wait_for: WaitFor,
+    /// The fewest answers that a result may hold, 0 to k. Default: k for first and share, the number of required
+    /// branches for all.
+    pub at_least: Option<u32>,
+    /// When the job gives up, counted from its start. Default: never.
+    pub deadline: Option<Time>,
+    /// Cap on the copies that start after a delay. Default: [`BudgetSpec::HEDGES`]. A race (delay zero) is not capped.
+    pub hedge_budget: BudgetSpec,
+    /// Whether missing optional branches of partial results are filled in later. Default: no.
+    pub backfill: bool,
+    /// The limiters that branches refer to by index.
+    pub limiters: Vec<LimiterSpec>,
+    /// The branches, in the order that breaks ties.
+    pub branches: Vec<BranchSpec>,
+}
+
+impl PlanSpec {
+    /// A plan that waits for all `branches`, with no deadline.
+    pub fn new(name: impl Into<String>, branches: Vec<BranchSpec>) -> PlanSpec {
+        PlanSpec {
+            name: name.into(),
+            wait_for: WaitFor::All,
+            at_least: None,
+            deadline: None,
+            hedge_budget: BudgetSpec::HEDGES,
+            backfill: false,
+            limiters: Vec::new(),
+            branches,
+        }
+    }
+}
+
+/// What a user states of a branch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BranchSpec {
+    /// The branch's name, unique in the plan. Not empty.
+    pub name: String,
+    /// Whether a result without it is a failure. Default: yes when the job waits for all, no under first and share.
+    pub required: Option<bool>,
+    /// When it must have answered, counted from the job's start, at most the job's deadline. Default: the job's.
+    pub deadline: Option<Time>,
+    /// How long one attempt may run, counted from its permit. Default: no bound.
+    pub attempt_timeout: Option<Time>,
+    /// Its copies. Default: none.
+    pub hedge: Option<Hedge>,
+    /// Whether it may be sent twice. Default: no; a branch with copies must be.
+    pub repeatable: bool,
+    /// How many targets serve it, at least 1. Attempts go to targets not tried yet while there is one. Default: 1.
+    pub targets: u32,
+    /// The limiter that permits its attempts, an index into [`PlanSpec::limiters`]. Default: none.
+    pub limiter: Option<usize>,
+    /// What one attempt takes of the limiter, at least 1. Default: 1.
+    pub weight: u32,
+    /// What one call costs, in the user's unit of money, finite and not negative. Default: not stated.
+    pub cost: Option<f64>,
+}
+
+impl BranchSpec {
+    /// A branch with one target, no copies, no limiter and the job's deadline.
+    pub fn new(name: impl Into<String>) -> BranchSpec {
+        BranchSpec {
+            name: name.into(),
+            required: None,
+            deadline: None,
+            attempt_timeout: None,
+            hedge: None,
+            repeatable: false,
+            targets: 1,
+            limiter: None,
+            weight: 1,
+            cost: None,
+        }
+    }
+}
+
+/// The barrier: when a job stops waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitFor {
+    /// Every branch has answered.
+    All,
+    /// The first `k` branches, and every required one, have answered.
+    First(u32),
+    /// The first `ceil(n * ppm / 10^6)` branches, and every required one, have answered.
+    Share(u32),
+}
+
+impl WaitFor {
+    /// How many answers of `n` branches this waits for. Exact in integers, so `Share(950_000)` of 19 is 19 (the full
+    /// barrier) and of 20 is 19.
+    pub fn answers(self, n: u32) -> u32 {
+        match self {
+            WaitFor::All => n,
+            WaitFor::First(k) => k,
+            WaitFor::Share(ppm) => (u64::from(n) * u64::from(ppm)).div_ceil(u64::from(PPM)) as u32,
+        }
+    }
+}
+
+/// The copies of a branch: when they are due and what they need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hedge {
+    /// For each copy, how long the primary may run, from its permit, before the copy is due; not decreasing. Zero is
+    /// a race. 1 to [`MAX_COPIES`] delays.
+    pub delays: Vec<Time>,
+    /// A copy starts only when at least this much time is left before the deadline. Default: nothing.
+    pub min_useful: Time,
+    /// Whether a copy needs a target that was not tried yet. Default: no; it prefers one.
+    pub distinct: bool,
+}
+
+impl Hedge {
+    /// One copy, due `delay` after the primary's permit.
+    pub fn after(delay: Time) -> Hedge {
+        Hedge { delays: alloc::vec![delay], min_useful: Time::ZERO, distinct: false }
+    }
+
+    /// A race of `r` attempts: `r - 1` copies due at once.
+    pub fn race(r: usize) -> Hedge {
+        Hedge {
+            delays: alloc::vec![Time::ZERO; r.saturating_sub(1)],
+            min_useful: Time::ZERO,
+            distinct: false,
+        }
+    }
+}
+
+/// A cap on copies: in any run of n answered primaries at most `floor(share * n) + burst` of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetSpec {
+    /// What each answered primary earns, in parts per million of a copy, at most [`PPM`].
+    pub share: u32,
+    /// The most credit that may be saved, in copies, at least 1.
+    pub burst: u32,
+    /// The most copies in flight at once, at least 1. Default: no bound.
+    pub in_flight: Option<u32>,
+}
+
+impl BudgetSpec {
+    /// The default for copies after a delay: 5 % of answered primaries, at most 20 saved.
+    pub const HEDGES: BudgetSpec = BudgetSpec { share: 50_000, burst: 20, in_flight: None };
+}
+
+/// A shared resource: how many attempts may run at once, and how many may start in a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimiterSpec {
+    /// The limiter's name: every branch of every plan that names it shares it. Not empty, unique in a plan.
+    pub name: String,
+    /// The weight that may run at once, at least 1. Default: no bound.
+    pub gate: Option<u32>,
+    /// The weight that may start in a time. Default: no bound.
+    pub rate: Option<Rate>,
+    /// The longest pause that a server may ask for; beyond it, waiters are refused. Default: 60 s.
+    pub pushback_cap: Time,
+}
+
+impl LimiterSpec {
+    /// The default of [`LimiterSpec::pushback_cap`].
+    pub const PUSHBACK_CAP: Time = Time::from_secs(60);
+
+    /// A limiter that permits everything until a gate or rate is set.
+    pub fn new(name: impl Into<String>) -> LimiterSpec {
+        LimiterSpec { name: name.into(), gate: None, rate: None, pushback_cap: LimiterSpec::PUSHBACK_CAP }
+    }
+
+    /// The largest weight that it can ever permit at once.
+    pub fn capacity(&self) -> u32 {
+        let gate = self.gate.unwrap_or(u32::MAX);
+        self.rate.map_or(gate, |rate| gate.min(rate.burst))
+    }
+}
+
+/// A token bucket: `permits` in every `per`, of which `burst` may be saved.
+///
+/// In a window of length w at most `burst + permits * w / per` start: right after an idle time that is `burst` more
+/// than the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// Weight that may start in every `per`, at least 1.
+    pub permits: u32,
+    /// The time that `permits` refer to, above zero.
+    pub per: Time,
+    /// Weight that may start at once after an idle time, at least 1.
+    pub burst: u32,
+}
+
+/// A plan that was checked: after [`Plan::new`], a job of it cannot fail for what the plan says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    name: String,
+    wait_for: WaitFor,
+    k: u32,
+    at_least: u32,
+    deadline: Option<Time>,
+    hedge_budget: BudgetSpec,
+    backfill: bool,
+    limiters: Vec<LimiterSpec>,
+    branches: Vec<Branch>,
+    required: u32,
+    /// Branches that have a deadline, soonest first, then by index.
+    deadlines: Vec<(Time, u32)>,
+}
+
+/// A branch of a checked plan: every default is filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Unique in the plan.
+    pub name: String,
+    /// Whether the job fails without it.
+    pub required: bool,
+    /// The branch's own or else the job's deadline, from the job's start.
+    pub deadline: Option<Time>,
+    /// How long one attempt may run, from its permit.
+    pub attempt_timeout: Option<Time>,
+    /// Its copies.
+    pub hedge: Option<Hedge>,
+    /// Whether it may be sent twice.
+    pub repeatable: bool,
+    /// How many targets serve it.
+    pub targets: u32,
+    /// The limiter that permits its attempts.
+    pub limiter: Option<usize>,
+    /// What one attempt takes of the limiter.
+    pub weight: u32,
+    /// What one call costs.
+    pub cost: Option<f64>,
+}
+
+impl Branch {
+    /// The delays after which its copies are due; empty when it has none.
+    pub fn delays(&self) -> &[Time] {
+        self.hedge.as_ref().map_or(&[], |hedge| &hedge.delays)
+    }
+
+    /// The latest instant, from the job's start, at which a copy may still start; `None` when nothing bounds it.
+    /// A copy that is due later is not sent.
+    pub fn last_useful_start(&self) -> Option<Time> {
+        let min_useful = self.hedge.as_ref().map_or(Time::ZERO, |hedge| hedge.min_useful);
+        self.deadline.map(|deadline| deadline.saturating_sub(min_useful))
+    }
+}
+
+impl Plan {
+    /// Checks a plan and fills in its defaults.
+    ///
+    /// # Errors
+    /// Everything that is wrong, at once, each with field, value and bound.
+    pub fn new(spec: PlanSpec) -> Result<Plan, PlanErrors> {
+        check::check(&spec)?;
+        Ok(Plan::from_checked(spec))
+    }
+
+    fn from_checked(spec: PlanSpec) -> Plan {
+        let n = spec.branches.len() as u32;
+        let job_deadline = spec.deadline;
+        let waits_for_all = spec.wait_for == WaitFor::All;
+        let branches: Vec<Branch> = spec
+            .branches
+            .into_iter()
+            .map(|b| Branch {
+                name: b.name,
+                required: b.required.unwrap_or(waits_for_all),
+                deadline: b.deadline.or(job_deadline),
+                attempt_timeout: b.attempt_timeout,
+                hedge: b.hedge,
+                repeatable: b.repeatable,
+                targets: b.targets,
+                limiter: b.limiter,
+                weight: b.weight,
+                cost: b.cost,
+            })
+            .collect();
+        let required = branches.iter().filter(|b| b.required).count() as u32;
+        let k = spec.wait_for.answers(n);
+        let mut deadlines: Vec<(Time, u32)> =
+            branches.iter().zip(0..).filter_map(|(b, i)| Some((b.deadline?, i))).collect();
+        deadlines.sort_unstable();
+        Plan {
+            name: spec.name,
+            wait_for: spec.wait_for,
+            k,
+            at_least: spec.at_least.unwrap_or(if waits_for_all { required } else { k }),
+            deadline: job_deadline,
+            hedge_budget: spec.hedge_budget,
+            backfill: spec.backfill,
+            limiters: spec.limiters,
+            branches,
+            required,
+            deadlines,
+        }
+    }
+
+    /// The plan's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The barrier as stated.
+    pub fn wait_for(&self) -> WaitFor {
+        self.wait_for
+    }
+
+    /// How many branches there are: n.
+    pub fn n(&self) -> u32 {
+        self.branches.len() as u32
+    }
+
+    /// How many answers the barrier waits for: k, from 1 to n.
+    pub fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// The fewest answers that a result may hold, from 0 to k.
+    pub fn at_least(&self) -> u32 {
+        self.at_least
+    }
+
+    /// How many branches are required.
+    pub fn required(&self) -> u32 {
+        self.required
+    }
+
+    /// When the job gives up, from its start.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline
+    }
+
+    /// The cap on copies that start after a delay.
+    pub fn hedge_budget(&self) -> BudgetSpec {
+        self.hedge_budget
+    }
+
+    /// Whether missing optional branches of partial results are filled in later.
+    pub fn backfill(&self) -> bool {
+        self.backfill
+    }
+
+    /// The limiters that branches refer to by index.
+    pub fn limiters(&self) -> &[LimiterSpec] {
+        &self.limiters
+    }
+
+    /// The branches, in the order that breaks ties.
+    pub fn branches(&self) -> &[Branch] {
+        &self.branches
+    }
+
+    /// The index of the branch named `name`.
+    pub fn branch(&self, name: &str) -> Option<u32> {
+        self.branches.iter().position(|b| b.name == name).map(|i| i as u32)
+    }
+
+    /// Branches that have a deadline, soonest first, then by index.
+    pub(crate) fn deadlines(&self) -> &[(Time, u32)] {
+        &self.deadlines
+    }
+}
