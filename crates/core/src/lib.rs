@@ -7,9 +7,17 @@
 
 extern crate alloc;
 
+mod budget;
+pub mod job;
+mod ledger;
+mod limiter;
 pub mod plan;
 mod time;
 
+pub use budget::Budget;
+pub use job::Job;
+pub use ledger::{Attempts, Ledger};
+pub use limiter::{Limiter, Ticket};
 pub use plan::{
     Branch, BranchSpec, BudgetSpec, Field, Hedge, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec, Rate,
     WaitFor,

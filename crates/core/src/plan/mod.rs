@@ -9,6 +9,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::Time;
+use crate::job::AttemptId;
 
 /// The most branches a plan may have.
 pub const MAX_BRANCHES: usize = 1_000_000;
@@ -235,6 +236,8 @@ pub struct Plan {
     required: u32,
     /// Branches that have a deadline, soonest first, then by index.
     deadlines: Vec<(Time, u32)>,
+    /// Where the attempts of each branch begin in a job's list of attempts, and where the list ends.
+    first_attempts: Vec<usize>,
 }
 
 /// A branch of a checked plan: every default is filled in.
@@ -311,6 +314,11 @@ impl Plan {
         let mut deadlines: Vec<(Time, u32)> =
             branches.iter().zip(0..).filter_map(|(b, i)| Some((b.deadline?, i))).collect();
         deadlines.sort_unstable();
+        let mut first_attempts = alloc::vec![0];
+        first_attempts.extend(branches.iter().scan(0, |next, b| {
+            *next += 1 + b.delays().len();
+            Some(*next)
+        }));
         Plan {
             name: spec.name,
             wait_for: spec.wait_for,
@@ -323,6 +331,7 @@ impl Plan {
             branches,
             required,
             deadlines,
+            first_attempts,
         }
     }
 
@@ -389,5 +398,17 @@ impl Plan {
     /// Branches that have a deadline, soonest first, then by index.
     pub(crate) fn deadlines(&self) -> &[(Time, u32)] {
         &self.deadlines
+    }
+
+    /// The most attempts that a job can have: every branch's primary and copies.
+    pub fn attempts(&self) -> usize {
+        self.first_attempts[self.branches.len()]
+    }
+
+    /// The place of an attempt among all that a job can have, below [`Plan::attempts`]; `None` when it is not declared.
+    pub fn attempt_index(&self, attempt: AttemptId) -> Option<usize> {
+        let branch = self.branches.get(attempt.branch as usize)?;
+        let declared = usize::from(attempt.number) <= branch.delays().len();
+        declared.then(|| self.first_attempts[attempt.branch as usize] + usize::from(attempt.number))
     }
 }

@@ -1,0 +1,66 @@
+//! The budget for copies.
+
+use crate::plan::{BudgetSpec, PPM};
+
+/// Caps copies to a share of answered primaries, whatever the hedge delay turns out to be.
+///
+/// Credit starts at zero, grows by `share` with every answered primary and is capped at `burst`, so in *any* run of n
+/// answered primaries at most `floor(share * n) + burst` copies start. Integers throughout: no drift.
+///
+/// ```
+/// use fantail_core::{Budget, BudgetSpec};
+///
+/// let mut budget = Budget::new(BudgetSpec { share: 500_000, burst: 1, in_flight: None });
+/// assert!(!budget.take());
+/// budget.earn();
+/// budget.earn();
+/// assert!(budget.take());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Budget {
+    spec: BudgetSpec,
+    /// In parts per million of a copy.
+    credit: u64,
+    in_flight: u32,
+}
+
+impl Budget {
+    /// An empty budget.
+    pub fn new(spec: BudgetSpec) -> Budget {
+        Budget { spec, credit: 0, in_flight: 0 }
+    }
+
+    /// A primary answered.
+    pub fn earn(&mut self) {
+        let cap = u64::from(self.spec.burst) * u64::from(PPM);
+        self.credit = (self.credit + u64::from(self.spec.share)).min(cap);
+    }
+
+    /// Takes the credit for one copy, if there is any; the copy is in flight until [`Budget::end`].
+    #[must_use]
+    pub fn take(&mut self) -> bool {
+        let ok = self.credit >= u64::from(PPM) && self.spec.in_flight.is_none_or(|cap| self.in_flight < cap);
+        if ok {
+            self.credit -= u64::from(PPM);
+            self.in_flight += 1;
+        }
+        ok
+    }
+
+    /// A copy that ran has ended.
+    pub fn end(&mut self) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+    }
+
+    /// A copy that was paid for never ran.
+    pub fn refund(&mut self) {
+        let cap = u64::from(self.spec.burst) * u64::from(PPM);
+        self.credit = (self.credit + u64::from(PPM)).min(cap);
+        self.end();
+    }
+
+    /// Copies in flight.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+}

@@ -1,0 +1,386 @@
+//! The job: one execution of a plan, as a state machine.
+
+mod event;
+mod settle;
+mod timers;
+
+pub use event::{
+    Action, AttemptId, Cause, Class, Cut, Event, Failure, NotStarted, Outcome, Refusal, Role, Verdict,
+};
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::{Ledger, Plan, Time};
+use timers::{Timer, Timers};
+
+/// One execution of a plan.
+///
+/// # How to drive it
+///
+/// [`Job::start`] and [`Job::step`] append [`Action`]s; carry them out in order. Collect all that happens at one instant
+/// and hand it to one `step`, in any order; call `step` with no events at [`Job::wake_at`]. What is stamped later than a
+/// deadline is too late, what is stamped *at* it is in time. The machine owns no payload: answers and errors stay with
+/// the driver, under the attempt's id.
+///
+/// Within one instant the order is answers, failures (timeouts among them), deadlines, copies that fall due, grants;
+/// then branch, then attempt. The barrier is looked at after each of these groups, so that all which happened at the
+/// same instant counts.
+///
+/// Nothing that the driver says can make it panic: a report on an attempt that is not in that state is ignored. So the
+/// driver hands back a permit that is granted after [`Action::Withdraw`], and takes an [`Action::Cancel`] of an attempt
+/// that it just reported as done.
+///
+/// ```
+/// use fantail_core::job::{Action, AttemptId, Event, Job, Verdict};
+/// use fantail_core::{BranchSpec, Plan, PlanSpec, Time, WaitFor};
+/// use std::sync::Arc;
+///
+/// let branches = vec![BranchSpec::new("a"), BranchSpec::new("b")];
+/// let plan = Plan::new(PlanSpec { wait_for: WaitFor::First(1), ..PlanSpec::new("first", branches) })?;
+/// let mut actions = Vec::new();
+/// let mut job = Job::start(Arc::new(plan), Time::ZERO, 0, &mut actions);
+///
+/// let (a, b) = (AttemptId::primary(0), AttemptId::primary(1));
+/// job.step(Time::ZERO, &mut vec![Event::Granted(a), Event::Granted(b)], &mut actions);
+/// job.step(Time::from_millis(7), &mut vec![Event::Answered(b)], &mut actions);
+/// assert_eq!(job.verdict(), Some(Verdict::Complete));
+/// assert!(matches!(actions[..], [.., Action::Cancel(loser, _), Action::Finish(Verdict::Complete)] if loser == a));
+/// # Ok::<(), fantail_core::PlanErrors>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Job {
+    plan: Arc<Plan>,
+    started_at: Time,
+    now: Time,
+    /// Added to target numbers, so that primaries of successive jobs go to different targets.
+    rotation: u32,
+    branches: Vec<BranchState>,
+    /// By [`Plan::attempt_index`].
+    attempts: Vec<AttemptState>,
+    timers: Timers,
+    /// Branches without an outcome.
+    open: u32,
+    answered: u32,
+    required_answered: u32,
+    /// The first required branch that can no longer answer.
+    required_lost: Option<u32>,
+    /// The branch that was lost last.
+    last_lost: u32,
+    verdict: Option<Verdict>,
+    finished_at: Time,
+    ledger: Ledger,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BranchState {
+    outcome: Option<Outcome>,
+    /// Attempts running.
+    running: u8,
+    /// Attempts asked for and neither granted nor refused.
+    asking: u8,
+    /// Attempts that have started.
+    started: u8,
+    /// The next copy that has not fallen due; copies are numbered from 1.
+    next_copy: u8,
+    winner: Option<u8>,
+    /// The first permit of any attempt.
+    first_permit: Option<Time>,
+    /// The primary's permit: what the hedge delays count from.
+    primary_permit: Time,
+    settled_at: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AttemptState {
+    Idle,
+    Asking,
+    Running { since: Time },
+    Ended,
+}
+
+/// What is known of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// What became of it; `None` while the job runs and it may still answer.
+    pub outcome: Option<Outcome>,
+    /// The attempt that answered.
+    pub winner: Option<AttemptId>,
+    /// How many attempts started.
+    pub attempts: u32,
+    /// From the job's start to the first permit, or to the outcome when there was none.
+    pub waited: Time,
+    /// From the first permit to the outcome; zero when there was no permit.
+    pub ran: Time,
+}
+
+impl Job {
+    /// Starts a job of `plan` at `now`, asking for every primary.
+    ///
+    /// `rotation` moves the choice of targets: give successive jobs successive numbers to spread primaries.
+    pub fn start(plan: Arc<Plan>, now: Time, rotation: u32, actions: &mut Vec<Action>) -> Job {
+        let branch = BranchState {
+            outcome: None,
+            running: 0,
+            asking: 0,
+            started: 0,
+            next_copy: 1,
+            winner: None,
+            first_permit: None,
+            primary_permit: Time::ZERO,
+            settled_at: Time::ZERO,
+        };
+        let n = plan.n();
+        let mut job = Job {
+            started_at: now,
+            now,
+            rotation,
+            branches: alloc::vec![branch; n as usize],
+            attempts: alloc::vec![AttemptState::Idle; plan.attempts()],
+            timers: Timers::default(),
+            open: n,
+            answered: 0,
+            required_answered: 0,
+            required_lost: None,
+            last_lost: 0,
+            verdict: None,
+            finished_at: now,
+            ledger: Ledger::default(),
+            plan,
+        };
+        for branch in 0..n {
+            job.ask(AttemptId::primary(branch), actions);
+        }
+        job
+    }
+
+    /// Takes in all that happened at `now`, and what fell due until then; drains `events`.
+    ///
+    /// A `now` before that of an earlier step counts as that one.
+    pub fn step(&mut self, now: Time, events: &mut Vec<Event>, actions: &mut Vec<Action>) {
+        self.now = self.now.max(now);
+        let mut due_only = Vec::new();
+        while let Some(due) = self.wake_at().filter(|due| *due < self.now && self.verdict.is_none()) {
+            self.instant(due, &mut due_only, actions);
+        }
+        self.instant(self.now, events, actions);
+        events.clear();
+        self.timers.skip_settled(&self.plan, |branch| self.branches[branch as usize].outcome.is_some());
+        self.assert_sums();
+    }
+
+    /// Everything of one instant: what was reported, and what is due at `due`.
+    fn instant(&mut self, due: Time, events: &mut Vec<Event>, actions: &mut Vec<Action>) {
+        while let Some(attempt) = self.timers.pop_timeout(due) {
+            events.push(Event::Failed(attempt, Failure::TimedOut));
+        }
+        events.sort_unstable_by_key(Event::order);
+        let rank = |event: &Event| event.order().0;
+        let answers = events.partition_point(|e| rank(e) < Event::FAILED);
+        let failures = events.partition_point(|e| rank(e) < Event::GRANTED);
+        for event in &events[..answers] {
+            self.report(*event, actions);
+        }
+        self.judge(actions);
+        for event in &events[answers..failures] {
+            self.report(*event, actions);
+        }
+        self.judge(actions);
+        while let Some(branch) = self.timers.pop_deadline(&self.plan, self.started_at, due) {
+            self.deadline(branch, actions);
+        }
+        self.judge(actions);
+        while let Some(copy) = self.timers.pop_hedge(due) {
+            self.copy_due(copy, actions);
+        }
+        for event in &events[failures..] {
+            self.report(*event, actions);
+        }
+        self.judge(actions);
+    }
+
+    fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
+        if self.verdict.is_some() {
+            return;
+        }
+        match event {
+            Event::Answered(attempt) => self.answered(attempt, actions),
+            Event::Failed(attempt, failure) => self.failed(attempt, failure, actions),
+            Event::Granted(attempt) => self.granted(attempt, actions),
+            Event::Refused(attempt, reason) => self.refused(attempt, reason, actions),
+            Event::Dropped => self.finish(Verdict::Failed(Cause::Dropped), actions),
+        }
+    }
+
+    fn ask(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
+        let branch = &self.plan.branches()[attempt.branch as usize];
+        let (class, budgeted, until) = match attempt.role() {
+            Role::Primary => (Class::First, false, branch.deadline),
+            Role::Copy => {
+                let class = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
+                let delay = branch.delays()[usize::from(attempt.number) - 1];
+                (class, delay > Time::ZERO, branch.last_useful_start())
+            }
+        };
+        let until = until.map(|after| self.started_at.saturating_add(after));
+        self.set(attempt, AttemptState::Asking);
+        self.branches[attempt.branch as usize].asking += 1;
+        actions.push(Action::Ask { attempt, class, budgeted, until });
+    }
+
+    /// Asks for the next declared copy of an open branch. `false` when there is none, or it would come too late.
+    fn ask_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) -> bool {
+        let declared = &self.plan.branches()[branch as usize];
+        let number = self.branches[branch as usize].next_copy;
+        if usize::from(number) > declared.delays().len() {
+            return false;
+        }
+        self.branches[branch as usize].next_copy += 1;
+        if declared.last_useful_start().is_some_and(|last| self.now > self.started_at.saturating_add(last)) {
+            self.ledger.refuse(Refusal::NoTimeLeft);
+            return false;
+        }
+        self.ask(AttemptId { branch, number }, actions);
+        true
+    }
+
+    /// A copy's delay has elapsed.
+    fn copy_due(&mut self, copy: AttemptId, actions: &mut Vec<Action>) {
+        let state = &self.branches[copy.branch as usize];
+        let wanted = state.outcome.is_none() && self.verdict.is_none() && state.next_copy == copy.number;
+        if wanted && self.ask_next_copy(copy.branch, actions) {
+            self.arm_next_copy(copy.branch, actions);
+        }
+    }
+
+    /// Sets the timer of the next copy; asks at once for those whose delay has elapsed.
+    fn arm_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) {
+        loop {
+            let declared = &self.plan.branches()[branch as usize];
+            let state = &self.branches[branch as usize];
+            let number = state.next_copy;
+            let Some(delay) = declared.delays().get(usize::from(number) - 1) else { return };
+            let due = state.primary_permit.saturating_add(*delay);
+            if due > self.now {
+                self.timers.arm(Timer { due, attempt: AttemptId { branch, number } });
+                return;
+            }
+            if !self.ask_next_copy(branch, actions) {
+                return;
+            }
+        }
+    }
+
+    fn granted(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
+        if self.state(attempt) != Some(AttemptState::Asking) {
+            return;
+        }
+        let declared = &self.plan.branches()[attempt.branch as usize];
+        let too_late =
+            |last: Option<Time>| last.is_some_and(|last| self.now > self.started_at.saturating_add(last));
+        if attempt.role() == Role::Copy && too_late(declared.last_useful_start()) {
+            actions.push(Action::Withdraw(attempt));
+            self.refused(attempt, Refusal::NoTimeLeft, actions);
+            return;
+        }
+        let deadline = declared.deadline.map(|after| self.started_at.saturating_add(after));
+        let timeout = declared.attempt_timeout.map(|timeout| self.now.saturating_add(timeout));
+        let targets = declared.targets;
+        if let Some(due) = timeout {
+            self.timers.arm_timeout(Timer { due, attempt });
+        }
+        self.set(attempt, AttemptState::Running { since: self.now });
+        self.ledger.of_mut(attempt.role()).launched += 1;
+        let state = &mut self.branches[attempt.branch as usize];
+        let target = self.rotation.wrapping_add(u32::from(state.started)) % targets;
+        state.asking -= 1;
+        state.running += 1;
+        state.started += 1;
+        state.first_permit.get_or_insert(self.now);
+        let until = [deadline, timeout].into_iter().flatten().min();
+        actions.push(Action::Start { attempt, target, until });
+        if attempt.role() == Role::Primary {
+            state.primary_permit = self.now;
+            self.arm_next_copy(attempt.branch, actions);
+        }
+    }
+
+    /// When [`Job::step`] must be called next, events or not; `None` when nothing is due any more.
+    pub fn wake_at(&self) -> Option<Time> {
+        if self.verdict.is_some() { None } else { self.timers.next(&self.plan, self.started_at) }
+    }
+
+    /// How the job ended; `None` while it runs.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
+    }
+
+    /// The plan that this executes.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// When it started.
+    pub fn started_at(&self) -> Time {
+        self.started_at
+    }
+
+    /// From the start to the verdict, or to the latest step while it runs.
+    pub fn elapsed(&self) -> Time {
+        let until = if self.verdict.is_some() { self.finished_at } else { self.now };
+        until.saturating_sub(self.started_at)
+    }
+
+    /// How many branches answered.
+    pub fn answers(&self) -> u32 {
+        self.answered
+    }
+
+    /// What is known of a branch; `None` when the plan has no such index.
+    pub fn slot(&self, branch: u32) -> Option<Slot> {
+        let state = self.branches.get(branch as usize)?;
+        let until = if state.outcome.is_some() { state.settled_at } else { self.now };
+        let permit = state.first_permit;
+        Some(Slot {
+            outcome: state.outcome,
+            winner: state.winner.map(|number| AttemptId { branch, number }),
+            attempts: u32::from(state.started),
+            waited: permit.unwrap_or(until).saturating_sub(self.started_at),
+            ran: permit.map_or(Time::ZERO, |permit| until.saturating_sub(permit)),
+        })
+    }
+
+    /// The branches that the result lacks, in order: none while the job runs or when it is complete.
+    pub fn incomplete(&self) -> impl Iterator<Item = u32> + '_ {
+        let lacking = matches!(self.verdict, Some(Verdict::Partial | Verdict::Failed(_)));
+        (0..self.plan.n()).filter(move |branch| {
+            lacking && self.branches[*branch as usize].outcome != Some(Outcome::Answered)
+        })
+    }
+
+    /// Attempts, busy time and refusals so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn state(&self, attempt: AttemptId) -> Option<AttemptState> {
+        self.plan.attempt_index(attempt).map(|index| self.attempts[index])
+    }
+
+    fn set(&mut self, attempt: AttemptId, state: AttemptState) {
+        let index = self.plan.attempt_index(attempt).expect("only declared attempts change state");
+        self.attempts[index] = state;
+    }
+
+    /// What must hold after every step, and what must not.
+    fn assert_sums(&self) {
+        let running = self.ledger.primaries.running() + self.ledger.copies.running();
+        match self.verdict {
+            Some(_) => assert!(running == 0 && self.open == 0, "a finished job has nothing open"),
+            None => {
+                assert!(self.open > 0 && self.answered < self.plan.n(), "a running job has something open");
+            }
+        }
+        assert!(self.answered + self.open <= self.plan.n(), "no branch is both answered and open");
+    }
+}

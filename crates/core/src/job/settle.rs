@@ -1,0 +1,211 @@
+//! How attempts end, how branches settle, and when the job is over.
+
+use alloc::vec::Vec;
+
+use super::{
+    Action, AttemptId, AttemptState, Cause, Cut, Event, Failure, Job, NotStarted, Outcome, Refusal, Verdict,
+};
+
+impl Event {
+    pub(super) const FAILED: u8 = 1;
+    pub(super) const GRANTED: u8 = 4;
+
+    /// The order within one instant. Deadlines and hedge delays, which the job knows by itself, lie between
+    /// [`Event::FAILED`] and [`Event::GRANTED`].
+    pub(super) fn order(&self) -> (u8, AttemptId) {
+        match *self {
+            Event::Answered(attempt) => (0, attempt),
+            Event::Failed(attempt, _) => (Event::FAILED, attempt),
+            Event::Granted(attempt) | Event::Refused(attempt, _) => (Event::GRANTED, attempt),
+            Event::Dropped => (u8::MAX, AttemptId::primary(u32::MAX)),
+        }
+    }
+}
+
+/// How a running attempt came to its end.
+#[derive(Clone, Copy)]
+enum End {
+    Won,
+    Failed,
+    Cut(Cut),
+}
+
+impl Job {
+    pub(super) fn answered(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
+        if !self.end(attempt, End::Won, actions) {
+            return;
+        }
+        self.branches[attempt.branch as usize].winner = Some(attempt.number);
+        self.answered += 1;
+        if self.plan.branches()[attempt.branch as usize].required {
+            self.required_answered += 1;
+        }
+        self.settle(attempt.branch, Outcome::Answered, Cut::Lost, actions);
+    }
+
+    pub(super) fn failed(&mut self, attempt: AttemptId, failure: Failure, actions: &mut Vec<Action>) {
+        let end = if failure == Failure::TimedOut { End::Cut(Cut::TimedOut) } else { End::Failed };
+        if !self.end(attempt, end, actions) {
+            return;
+        }
+        match failure {
+            Failure::Retryable | Failure::TimedOut => self.bring_copy_forward(attempt.branch, actions),
+            Failure::Permanent | Failure::Pushback => self.give_up_copies(attempt.branch, actions),
+        }
+        self.settle_if_exhausted(attempt.branch);
+    }
+
+    /// Asks for the next copy before its delay has elapsed, since an attempt that it would stand beside has failed.
+    fn bring_copy_forward(&mut self, branch: u32, actions: &mut Vec<Action>) {
+        if self.ask_next_copy(branch, actions) {
+            self.arm_next_copy(branch, actions);
+        }
+    }
+
+    /// No copy that has not started will: another try cannot succeed, or would be unwelcome.
+    fn give_up_copies(&mut self, branch: u32, actions: &mut Vec<Action>) {
+        let copies = self.plan.branches()[branch as usize].delays().len() as u8;
+        self.branches[branch as usize].next_copy = copies + 1;
+        for number in 1..=copies {
+            self.withdraw(AttemptId { branch, number }, actions);
+        }
+    }
+
+    /// Takes back what was asked for `attempt`, if anything was.
+    fn withdraw(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
+        if self.state(attempt) == Some(AttemptState::Asking) {
+            self.set(attempt, AttemptState::Ended);
+            self.branches[attempt.branch as usize].asking -= 1;
+            actions.push(Action::Withdraw(attempt));
+        }
+    }
+
+    pub(super) fn refused(&mut self, attempt: AttemptId, reason: Refusal, actions: &mut Vec<Action>) {
+        if self.state(attempt) != Some(AttemptState::Asking) {
+            return;
+        }
+        self.set(attempt, AttemptState::Ended);
+        self.branches[attempt.branch as usize].asking -= 1;
+        self.ledger.refuse(reason);
+        let state = self.branches[attempt.branch as usize];
+        if state.started == 0 {
+            self.settle_lost(attempt.branch, Outcome::NotStarted(NotStarted::Refused(reason)));
+        } else if state.running == 0 && state.asking == 0 {
+            // It stood in for an attempt that failed; so may the next one.
+            self.bring_copy_forward(attempt.branch, actions);
+            self.settle_if_exhausted(attempt.branch);
+        }
+    }
+
+    pub(super) fn deadline(&mut self, branch: u32, actions: &mut Vec<Action>) {
+        let state = self.branches[branch as usize];
+        if state.outcome.is_some() {
+            return;
+        }
+        let outcome = match (state.running, state.started) {
+            (0, 0) => Outcome::NotStarted(NotStarted::NoPermit),
+            (0, _) => Outcome::Failed,
+            _ => Outcome::Missed,
+        };
+        self.settle(branch, outcome, Cut::Deadline, actions);
+    }
+
+    /// Looks at the barrier, and ends the job when there is nothing to wait for.
+    pub(super) fn judge(&mut self, actions: &mut Vec<Action>) {
+        if self.verdict.is_some() {
+            return;
+        }
+        let plan = &self.plan;
+        let verdict = if let Some(branch) = self.required_lost {
+            Verdict::Failed(Cause::Required(branch))
+        } else if self.answered + self.open < plan.at_least() {
+            Verdict::Failed(Cause::TooFew(self.last_lost))
+        } else if self.required_answered == plan.required() && self.answered >= plan.k() {
+            Verdict::Complete
+        } else if self.open == 0 {
+            Verdict::Partial
+        } else {
+            return;
+        };
+        self.finish(verdict, actions);
+    }
+
+    /// Settles every open branch, so that nothing runs on, then says that the job is over.
+    pub(super) fn finish(&mut self, verdict: Verdict, actions: &mut Vec<Action>) {
+        for branch in 0..self.plan.n() {
+            let state = self.branches[branch as usize];
+            if state.outcome.is_some() {
+                continue;
+            }
+            let outcome = match verdict {
+                Verdict::Complete | Verdict::Partial => Outcome::Unneeded,
+                Verdict::Failed(_) if state.started > 0 => Outcome::Cancelled,
+                Verdict::Failed(_) => Outcome::NotStarted(NotStarted::JobFailed),
+            };
+            self.settle(branch, outcome, Cut::JobEnded, actions);
+        }
+        self.verdict = Some(verdict);
+        self.finished_at = self.now;
+        actions.push(Action::Finish(verdict));
+    }
+
+    /// Ends a running attempt; `false` when it does not run.
+    fn end(&mut self, attempt: AttemptId, end: End, actions: &mut Vec<Action>) -> bool {
+        let Some(AttemptState::Running { since }) = self.state(attempt) else { return false };
+        self.set(attempt, AttemptState::Ended);
+        self.branches[attempt.branch as usize].running -= 1;
+        let counts = self.ledger.of_mut(attempt.role());
+        counts.busy = counts.busy.saturating_add(self.now.saturating_sub(since));
+        match end {
+            End::Won => counts.won += 1,
+            End::Failed => counts.failed += 1,
+            End::Cut(Cut::Lost) => counts.lost += 1,
+            End::Cut(_) => counts.censored += 1,
+        }
+        if let End::Cut(cut) = end {
+            actions.push(Action::Cancel(attempt, cut));
+        }
+        true
+    }
+
+    /// Gives an open branch its outcome and drops what it still has.
+    fn settle(&mut self, branch: u32, outcome: Outcome, cut: Cut, actions: &mut Vec<Action>) {
+        let attempts = self.plan.branches()[branch as usize].delays().len() as u8;
+        let state = &self.branches[branch as usize];
+        if state.running + state.asking > 0 {
+            for number in 0..=attempts {
+                let attempt = AttemptId { branch, number };
+                self.withdraw(attempt, actions);
+                self.end(attempt, End::Cut(cut), actions);
+            }
+        }
+        if outcome == Outcome::Answered {
+            let state = &mut self.branches[branch as usize];
+            state.outcome = Some(outcome);
+            state.settled_at = self.now;
+            self.open -= 1;
+        } else {
+            self.settle_lost(branch, outcome);
+        }
+    }
+
+    /// An open branch with nothing running and nothing asked for has failed.
+    fn settle_if_exhausted(&mut self, branch: u32) {
+        let state = &self.branches[branch as usize];
+        if state.outcome.is_none() && state.running == 0 && state.asking == 0 {
+            self.settle_lost(branch, Outcome::Failed);
+        }
+    }
+
+    /// Gives an open branch, which has nothing running and asks for nothing, an outcome other than an answer.
+    fn settle_lost(&mut self, branch: u32, outcome: Outcome) {
+        let state = &mut self.branches[branch as usize];
+        state.outcome = Some(outcome);
+        state.settled_at = self.now;
+        self.open -= 1;
+        self.last_lost = branch;
+        if self.plan.branches()[branch as usize].required && self.required_lost.is_none() {
+            self.required_lost = Some(branch);
+        }
+    }
+}

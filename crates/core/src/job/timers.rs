@@ -1,0 +1,76 @@
+//! When a job must wake up: deadlines from the plan, hedge delays and attempt timeouts from permits.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+
+use super::AttemptId;
+use crate::{Plan, Time};
+
+/// Something that falls due for one attempt. Ordered by time, then branch, then attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Timer {
+    pub(super) due: Time,
+    pub(super) attempt: AttemptId,
+}
+
+/// Deadlines are known from the start, so they are a cursor into the plan's sorted list, whatever the number of branches;
+/// the others are heaps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timers {
+    next_deadline: usize,
+    timeouts: BinaryHeap<Reverse<Timer>>,
+    hedges: BinaryHeap<Reverse<Timer>>,
+}
+
+impl Timers {
+    pub(super) fn arm(&mut self, copy: Timer) {
+        self.hedges.push(Reverse(copy));
+    }
+
+    pub(super) fn arm_timeout(&mut self, timeout: Timer) {
+        self.timeouts.push(Reverse(timeout));
+    }
+
+    pub(super) fn pop_hedge(&mut self, until: Time) -> Option<AttemptId> {
+        pop(&mut self.hedges, until)
+    }
+
+    pub(super) fn pop_timeout(&mut self, until: Time) -> Option<AttemptId> {
+        pop(&mut self.timeouts, until)
+    }
+
+    pub(super) fn pop_deadline(&mut self, plan: &Plan, started_at: Time, until: Time) -> Option<u32> {
+        let (after, branch) = *plan.deadlines().get(self.next_deadline)?;
+        (started_at.saturating_add(after) <= until).then(|| {
+            self.next_deadline += 1;
+            branch
+        })
+    }
+
+    /// Forgets what is due for branches that have an outcome, so that nobody wakes up for it.
+    pub(super) fn skip_settled(&mut self, plan: &Plan, settled: impl Fn(u32) -> bool) {
+        while plan.deadlines().get(self.next_deadline).is_some_and(|(_, branch)| settled(*branch)) {
+            self.next_deadline += 1;
+        }
+        for heap in [&mut self.hedges, &mut self.timeouts] {
+            while heap.peek().is_some_and(|Reverse(timer)| settled(timer.attempt.branch)) {
+                heap.pop();
+            }
+        }
+    }
+
+    pub(super) fn next(&self, plan: &Plan, started_at: Time) -> Option<Time> {
+        let deadline =
+            plan.deadlines().get(self.next_deadline).map(|(after, _)| started_at.saturating_add(*after));
+        let due = |heap: &BinaryHeap<Reverse<Timer>>| heap.peek().map(|Reverse(timer)| timer.due);
+        [deadline, due(&self.hedges), due(&self.timeouts)].into_iter().flatten().min()
+    }
+}
+
+fn pop(heap: &mut BinaryHeap<Reverse<Timer>>, until: Time) -> Option<AttemptId> {
+    let Reverse(timer) = *heap.peek()?;
+    (timer.due <= until).then(|| {
+        heap.pop();
+        timer.attempt
+    })
+}

@@ -1,0 +1,83 @@
+//! What a job did, in numbers that sum.
+
+use crate::Time;
+use crate::job::{Refusal, Role};
+
+/// Attempts and busy time by role, refusals by reason. Ledgers of many jobs add up with [`Ledger::add`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// The branches' first attempts.
+    pub primaries: Attempts,
+    /// The attempts beside them.
+    pub copies: Attempts,
+    /// Attempts that never started, in the order of [`Refusal::ALL`].
+    refusals: [u64; Refusal::ALL.len()],
+}
+
+/// What became of the attempts of one role. Once a job is over, `launched = won + lost + failed + censored`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attempts {
+    /// Started.
+    pub launched: u64,
+    /// Answered, and its branch took the answer.
+    pub won: u64,
+    /// Dropped because another attempt of the branch won.
+    pub lost: u64,
+    /// Ended in an error.
+    pub failed: u64,
+    /// Dropped at an age that says only that its latency is longer: timeout, deadline, or the end of the job.
+    pub censored: u64,
+    /// Time under a permit, summed.
+    pub busy: Time,
+}
+
+impl Attempts {
+    /// Started and not ended.
+    pub fn running(&self) -> u64 {
+        self.launched - self.won - self.lost - self.failed - self.censored
+    }
+
+    fn add(&mut self, other: &Attempts) {
+        self.launched += other.launched;
+        self.won += other.won;
+        self.lost += other.lost;
+        self.failed += other.failed;
+        self.censored += other.censored;
+        self.busy = self.busy.saturating_add(other.busy);
+    }
+}
+
+impl Ledger {
+    /// The counts of one role.
+    pub fn of(&self, role: Role) -> &Attempts {
+        match role {
+            Role::Primary => &self.primaries,
+            Role::Copy => &self.copies,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, role: Role) -> &mut Attempts {
+        match role {
+            Role::Primary => &mut self.primaries,
+            Role::Copy => &mut self.copies,
+        }
+    }
+
+    /// How many attempts were refused for `reason`.
+    pub fn refused(&self, reason: Refusal) -> u64 {
+        self.refusals[reason as usize]
+    }
+
+    pub(crate) fn refuse(&mut self, reason: Refusal) {
+        self.refusals[reason as usize] += 1;
+    }
+
+    /// Adds the counts of `other`.
+    pub fn add(&mut self, other: &Ledger) {
+        self.primaries.add(&other.primaries);
+        self.copies.add(&other.copies);
+        for (mine, theirs) in self.refusals.iter_mut().zip(other.refusals) {
+            *mine += theirs;
+        }
+    }
+}
