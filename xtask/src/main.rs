@@ -1,2 +1,69 @@
-//! (stub)
-fn main() {}
+//! Chores of the repository, run as `cargo xtask …`.
+//!
+//! The rules that the repository keeps about itself are not chores but tests: see `tests/tidy`.
+
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+/// Chores of the fantail repository.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run every test of the workspace, doc tests included, in the release profile
+    ///
+    /// Needs what building needs: rustup's stable toolchain and a C compiler (Debian: build-essential).
+    /// What it runs is `cargo test --release --workspace --no-fail-fast`; its exit code is cargo's.
+    Test {
+        /// Run the long suites in full too: sets `FANTAIL_HEAVY=1`, which they read
+        #[arg(long)]
+        heavy: bool,
+    },
+}
+
+fn main() -> Result<ExitCode> {
+    match Cli::parse().chore {
+        Chore::Test { heavy } => run(all_tests(heavy)),
+    }
+}
+
+fn all_tests(heavy: bool) -> Command {
+    // Under `cargo xtask`, CARGO is the very cargo that built this program.
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(["test", "--release", "--workspace", "--no-fail-fast"]);
+    if heavy {
+        command.env("FANTAIL_HEAVY", "1");
+    }
+    command
+}
+
+/// Runs `command` to its end and passes its exit code on; an end by a signal counts as 1.
+fn run(mut command: Command) -> Result<ExitCode> {
+    let status = command.status().with_context(|| {
+        let cargo = command.get_program().display();
+        format!("cannot run {cargo}: install rustup's stable toolchain and put ~/.cargo/bin on PATH")
+    })?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    Ok(ExitCode::from(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn only_heavy_asks_the_long_suites_to_run_in_full() {
+        let heavy = (OsStr::new("FANTAIL_HEAVY"), Some(OsStr::new("1")));
+        assert!(all_tests(true).get_envs().any(|variable| variable == heavy));
+        assert_eq!(all_tests(false).get_envs().count(), 0);
+    }
+}
