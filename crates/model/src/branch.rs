@@ -1,0 +1,166 @@
+//! From attempts to a branch: race, hedge and deadline, each a law again.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::Law;
+use crate::law::Family;
+use crate::numeric::bracketed_root;
+
+/// The first of r attempts that start at once: `H = r H_base`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Race {
+    pub(crate) r: f64,
+    pub(crate) base: Arc<Law>,
+}
+
+impl Family for Race {
+    fn hazard(&self, t: f64) -> f64 {
+        self.r * self.base.hazard(t)
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        self.base.inverse_hazard(h / self.r)
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        self.r * self.base.rate(t)
+    }
+
+    fn hazard_at_infinity(&self) -> f64 {
+        self.r * self.base.hazard_at_infinity()
+    }
+
+    fn tail_index(&self) -> f64 {
+        self.r * self.base.tail_index()
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        self.base.kinks(into);
+    }
+}
+
+impl fmt::Display for Race {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "race of {} ({})", self.r, self.base)
+    }
+}
+
+/// The first of independent attempts that start at `offsets`: `H(t) = Σ H_base(t - offset)`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Hedged {
+    /// Not decreasing; the first is the primary's, 0, and the last is above 0.
+    pub(crate) offsets: Arc<[f64]>,
+    pub(crate) base: Arc<Law>,
+}
+
+impl Hedged {
+    /// The attempts that have started by `t`.
+    fn started(&self, t: f64) -> impl Iterator<Item = f64> {
+        self.offsets.iter().copied().take_while(move |offset| *offset <= t)
+    }
+}
+
+impl Family for Hedged {
+    fn hazard(&self, t: f64) -> f64 {
+        self.started(t).map(|offset| self.base.hazard(t - offset)).sum()
+    }
+
+    /// Finds the last offset before the answer, then the time since then in its logarithm: right after an offset the
+    /// copy adds hazard on a scale of its own.
+    fn inverse(&self, h: f64) -> f64 {
+        let latest = self.base.inverse_hazard(h);
+        let index = self.offsets.partition_point(|&offset| offset < latest && self.hazard(offset) < h);
+        let Some(last) = index.checked_sub(1).map(|i| self.offsets[i]) else { return latest };
+        let attempts = self.started(last).count();
+        let earliest = self.base.inverse_hazard(h / attempts as f64);
+        if last == 0.0 {
+            // Only attempts from the start on: the hazard is a multiple of one attempt's.
+            return earliest;
+        }
+        let high = latest.min(self.offsets.get(index).copied().unwrap_or(f64::INFINITY)).min(f64::MAX) - last;
+        let low = (earliest - last).max(last * f64::EPSILON / 2.0).min(high);
+        let target = libm::log(h);
+        let ln = bracketed_root(libm::log(low), libm::log(high), |v| {
+            libm::log(self.hazard(last + libm::exp(v))) - target
+        });
+        last + libm::exp(ln).clamp(low, high)
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        self.started(t).map(|offset| self.base.rate(t - offset)).sum()
+    }
+
+    fn hazard_at_infinity(&self) -> f64 {
+        self.offsets.len() as f64 * self.base.hazard_at_infinity()
+    }
+
+    fn tail_index(&self) -> f64 {
+        self.offsets.len() as f64 * self.base.tail_index()
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        for &offset in &*self.offsets {
+            into.push(offset + self.base.inverse_hazard(0.0));
+            let first = into.len();
+            self.base.kinks(into);
+            for kink in &mut into[first..] {
+                *kink += offset;
+            }
+        }
+    }
+}
+
+impl fmt::Display for Hedged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}) with copies after", self.base)?;
+        for (i, offset) in self.offsets[1..].iter().enumerate() {
+            write!(f, "{} {offset}s", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+/// Answers after a deadline never come: H stays at its value there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Cut {
+    pub(crate) at: f64,
+    /// `H_base(at)`.
+    pub(crate) most: f64,
+    pub(crate) base: Arc<Law>,
+}
+
+impl Family for Cut {
+    fn hazard(&self, t: f64) -> f64 {
+        if t >= self.at { self.most } else { self.base.hazard(t) }
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        // Beyond `most` nobody asks; at it, rounding must not lead past the deadline.
+        self.base.inverse_hazard(h).min(self.at)
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        if t > self.at { 0.0 } else { self.base.rate(t) }
+    }
+
+    fn hazard_at_infinity(&self) -> f64 {
+        self.most
+    }
+
+    fn tail_index(&self) -> f64 {
+        if self.most.is_finite() { 0.0 } else { self.base.tail_index() }
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        self.base.kinks(into);
+        into.push(self.at);
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}) within {}s", self.base, self.at)
+    }
+}

@@ -1,0 +1,54 @@
+//! Log-normal: `H = H_N(z)` with `z = (ln t - mu) / sigma` and `H_N` the hazard of the standard normal.
+
+use core::fmt;
+
+use super::{Family, check_scale};
+use crate::LawError;
+use crate::moments::Moments;
+use crate::special::{normal_hazard, normal_hazard_rate, normal_quantile};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LogNormal {
+    median: f64,
+    mu: f64,
+    sigma: f64,
+}
+
+impl LogNormal {
+    pub(super) fn new(median: f64, sigma: f64) -> Result<LogNormal, LawError> {
+        check_scale("median", median)?;
+        LawError::check("sigma", sigma, (1e-9..=30.0).contains(&sigma), "1e-9 to 30")?;
+        Ok(LogNormal { median, mu: libm::log(median), sigma })
+    }
+
+    fn z(&self, t: f64) -> f64 {
+        (libm::log(t) - self.mu) / self.sigma
+    }
+}
+
+impl Family for LogNormal {
+    fn hazard(&self, t: f64) -> f64 {
+        normal_hazard(self.z(t))
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        libm::exp(self.mu + self.sigma * normal_quantile(h))
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        if t == 0.0 { 0.0 } else { normal_hazard_rate(self.z(t)) / (t * self.sigma) }
+    }
+
+    fn moments(&self) -> Option<Moments> {
+        let square = self.sigma * self.sigma;
+        let mean = libm::exp(self.mu + square / 2.0);
+        let spread = libm::expm1(square);
+        Some(Moments { mean, variance: mean * mean * spread })
+    }
+}
+
+impl fmt::Display for LogNormal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "lognormal:median={}s,sigma={}", self.median, self.sigma)
+    }
+}

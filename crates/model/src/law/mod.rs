@@ -1,0 +1,342 @@
+//! Laws of a latency: one value type over families and their combinations.
+
+mod exponential;
+mod log_logistic;
+mod log_normal;
+mod mixture;
+mod pareto;
+mod shifted;
+mod weibull;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::branch::{Cut, Hedged, Race};
+use crate::moments::{self, Moments};
+use crate::{LawError, Level};
+use exponential::Exponential;
+use log_logistic::LogLogistic;
+use log_normal::LogNormal;
+use mixture::Mixture;
+use pareto::Pareto;
+use shifted::Shifted;
+use weibull::Weibull;
+
+/// The law of a latency, in seconds, from 0 to infinity; mass at infinity (an answer that never comes) is allowed.
+///
+/// A law states its cumulative hazard `H(t) = -ln P(T > t)` and the inverse of it; both keep relative precision in both
+/// tails, and everything else follows from them. A combination of laws is a law again. Cloning is cheap.
+///
+/// ```
+/// use fantail_model::{Law, Level};
+///
+/// let call = Law::log_normal(1.0, 0.6)?;
+/// let p95 = call.quantile(Level::above(0.05)?);
+/// let hedged = call.hedged(&[p95])?;
+/// assert_eq!(call.quantile(Level::MEDIAN), 1.0);
+/// assert!(hedged.survival(6.0) < call.survival(6.0) / 10.0);
+/// # Ok::<(), fantail_model::LawError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Law(Kind);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Kind {
+    Exponential(Exponential),
+    LogNormal(LogNormal),
+    Weibull(Weibull),
+    LogLogistic(LogLogistic),
+    Pareto(Pareto),
+    Shifted(Shifted),
+    Mixture(Mixture),
+    Race(Race),
+    Hedged(Hedged),
+    Cut(Cut),
+}
+
+/// What a family or a combination states about itself; [`Law`] derives the rest.
+///
+/// Times are 0 or more and may be infinite; hazards likewise.
+pub(crate) trait Family: fmt::Display {
+    /// `H(t) = -ln P(T > t)`: 0 at the start of the support, not decreasing.
+    fn hazard(&self, t: f64) -> f64;
+    /// The earliest time at which the hazard is `h`; infinite beyond [`Family::hazard_at_infinity`].
+    fn inverse(&self, h: f64) -> f64;
+    /// `H'(t)`, the hazard rate; 0 outside the support.
+    fn rate(&self, t: f64) -> f64;
+    /// The hazard that is never exceeded: finite when there is mass at infinity.
+    fn hazard_at_infinity(&self) -> f64 {
+        f64::INFINITY
+    }
+    /// The least upper bound of the orders whose moment is finite; 0 with mass at infinity.
+    fn tail_index(&self) -> f64 {
+        f64::INFINITY
+    }
+    /// Adds the times inside the support at which H is not smooth.
+    fn kinks(&self, _into: &mut Vec<f64>) {}
+    /// Mean and variance where there is a closed form.
+    fn moments(&self) -> Option<Moments> {
+        None
+    }
+}
+
+impl Law {
+    /// Exponential with the given mean.
+    ///
+    /// # Errors
+    /// A mean outside 1e-15 to 1e15 seconds.
+    pub fn exponential(mean: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::Exponential(Exponential::new(mean)?)))
+    }
+
+    /// Log-normal with the given median in seconds; `sigma` is the standard deviation of `ln T`.
+    ///
+    /// # Errors
+    /// A median outside 1e-15 to 1e15 seconds, a sigma outside 1e-9 to 30.
+    pub fn log_normal(median: f64, sigma: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::LogNormal(LogNormal::new(median, sigma)?)))
+    }
+
+    /// Weibull, `H = (t / scale)^shape`.
+    ///
+    /// # Errors
+    /// A scale outside 1e-15 to 1e15 seconds, a shape outside 0.01 to 1e6.
+    pub fn weibull(shape: f64, scale: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::Weibull(Weibull::new(shape, scale)?)))
+    }
+
+    /// Log-logistic with median `alpha` in seconds and tail index `beta`, `S = 1 / (1 + (t / alpha)^beta)`.
+    ///
+    /// # Errors
+    /// An alpha outside 1e-15 to 1e15 seconds, a beta outside 0.01 to 1e6.
+    pub fn log_logistic(alpha: f64, beta: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::LogLogistic(LogLogistic::new(alpha, beta)?)))
+    }
+
+    /// Pareto from `xm` seconds on with tail index `alpha`, `S = (xm / t)^alpha`.
+    ///
+    /// # Errors
+    /// An xm outside 1e-15 to 1e15 seconds, an alpha outside 0.01 to 1e6.
+    pub fn pareto(xm: f64, alpha: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::Pareto(Pareto::new(xm, alpha)?)))
+    }
+
+    /// Regimes: with the probability of its weight, T follows that part. Weights are scaled to sum to 1.
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level};
+    ///
+    /// let body = Law::log_normal(0.8, 0.1)?;
+    /// let stalls = Law::pareto(1.6, 2.7)?;
+    /// let call = Law::mixture(&[(0.95, body), (0.05, stalls)])?;
+    /// assert!((call.survival(1.6) - 0.05).abs() < 1e-9);
+    /// # Ok::<(), fantail_model::LawError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No part or more than 64; a weight that is not above 0 and at most 1e15.
+    pub fn mixture(parts: &[(f64, Law)]) -> Result<Law, LawError> {
+        let mixture = Mixture::new(parts)?;
+        Ok(mixture.only_part().cloned().unwrap_or(Law(Kind::Mixture(mixture))))
+    }
+
+    /// This law, later by `by` seconds.
+    ///
+    /// # Errors
+    /// A shift outside 0 to 1e15 seconds.
+    pub fn shifted(&self, by: f64) -> Result<Law, LawError> {
+        LawError::check("shift", by, (0.0..=1e15).contains(&by), "0 to 1e15 seconds")?;
+        Ok(if by == 0.0 { self.clone() } else { Law(Kind::Shifted(Shifted { by, base: self.shared() })) })
+    }
+
+    /// The first answer of `r` independent attempts that start at once.
+    ///
+    /// # Errors
+    /// An r outside 1 to 1,000.
+    pub fn race(&self, r: u32) -> Result<Law, LawError> {
+        LawError::check("r", f64::from(r), (1..=1_000).contains(&r), "1 to 1000 attempts")?;
+        Ok(if r == 1 { self.clone() } else { Law(Kind::Race(Race { r: f64::from(r), base: self.shared() })) })
+    }
+
+    /// The first answer of an attempt and its independent copies, which start `delays` seconds later. A delay of zero
+    /// is a race, an infinite one is no copy.
+    ///
+    /// # Errors
+    /// A delay that is negative or not a number; more than 1,000 delays.
+    pub fn hedged(&self, delays: &[f64]) -> Result<Law, LawError> {
+        if delays.len() > 1_000 {
+            return Err(LawError::Count { what: "delays", given: delays.len(), bound: "at most 1000" });
+        }
+        for &delay in delays {
+            LawError::check("delay", delay, delay >= 0.0, "0 or more seconds")?;
+        }
+        let mut offsets: Vec<f64> = delays.iter().copied().filter(|d| d.is_finite()).collect();
+        offsets.sort_unstable_by(f64::total_cmp);
+        if offsets.last().is_none_or(|last| *last == 0.0) {
+            return self.race(offsets.len() as u32 + 1);
+        }
+        offsets.insert(0, 0.0);
+        Ok(Law(Kind::Hedged(Hedged { offsets: offsets.into(), base: self.shared() })))
+    }
+
+    /// What a deadline leaves: answers after `deadline` seconds never come. An answer at the deadline is in time.
+    ///
+    /// # Errors
+    /// A deadline that is negative or not a number. An infinite one cuts nothing.
+    pub fn cut(&self, deadline: f64) -> Result<Law, LawError> {
+        LawError::check("deadline", deadline, deadline >= 0.0, "0 or more seconds")?;
+        Ok(if deadline.is_finite() {
+            Law(Kind::Cut(Cut { at: deadline, most: self.hazard(deadline), base: self.shared() }))
+        } else {
+            self.clone()
+        })
+    }
+
+    /// `H(t) = -ln P(T > t)`, 0 to infinity. Negative times count as 0.
+    pub fn hazard(&self, t: f64) -> f64 {
+        self.family().hazard(t.max(0.0))
+    }
+
+    /// `P(T <= t)`.
+    pub fn cdf(&self, t: f64) -> f64 {
+        self.level(t).p()
+    }
+
+    /// `P(T > t)`, with relative precision down to the smallest float.
+    pub fn survival(&self, t: f64) -> f64 {
+        self.level(t).s()
+    }
+
+    /// `ln P(T <= t)`; minus infinity before the support.
+    pub fn ln_cdf(&self, t: f64) -> f64 {
+        self.level(t).ln_p()
+    }
+
+    /// `ln P(T > t)`, where the probability itself may be far below the smallest float.
+    pub fn ln_survival(&self, t: f64) -> f64 {
+        -self.hazard(t)
+    }
+
+    /// The density per second at `t`.
+    pub fn pdf(&self, t: f64) -> f64 {
+        let t = t.max(0.0);
+        let survival = libm::exp(-self.family().hazard(t));
+        if survival == 0.0 || t.is_infinite() { 0.0 } else { self.family().rate(t) * survival }
+    }
+
+    /// The level that `t` lies at.
+    pub fn level(&self, t: f64) -> Level {
+        Level::from_hazard(self.hazard(t))
+    }
+
+    /// The time at a level: the earliest by which a fraction p has answered. Infinite inside the mass at infinity.
+    pub fn quantile(&self, level: Level) -> f64 {
+        self.inverse_hazard(level.hazard())
+    }
+
+    /// A draw, from a uniform number between 0 and 1 (which the caller draws); values outside count as the nearer end.
+    pub fn sample(&self, uniform: f64) -> f64 {
+        self.inverse_hazard(-libm::log1p(-uniform.clamp(0.0, 1.0)))
+    }
+
+    /// `P(T = infinity)`: the answer never comes.
+    pub fn never(&self) -> f64 {
+        libm::exp(-self.family().hazard_at_infinity())
+    }
+
+    /// Mean in seconds; infinite when an answer may never come or the tail is too heavy.
+    ///
+    /// # Errors
+    /// [`LawError::NotConverged`] when an integral misses its precision (not seen for any law tested).
+    pub fn mean(&self) -> Result<f64, LawError> {
+        Ok(self.moments()?.mean)
+    }
+
+    /// Standard deviation in seconds; infinite like the mean, or alone when the tail allows no more.
+    ///
+    /// # Errors
+    /// As for [`Law::mean`].
+    pub fn sd(&self) -> Result<f64, LawError> {
+        Ok(libm::sqrt(self.moments()?.variance))
+    }
+
+    pub(crate) fn moments(&self) -> Result<Moments, LawError> {
+        self.family().moments().map_or_else(|| moments::of(self), Ok)
+    }
+
+    pub(crate) fn inverse_hazard(&self, h: f64) -> f64 {
+        let family = self.family();
+        if h > family.hazard_at_infinity() { f64::INFINITY } else { family.inverse(h) }
+    }
+
+    pub(crate) fn hazard_at_infinity(&self) -> f64 {
+        self.family().hazard_at_infinity()
+    }
+
+    pub(crate) fn rate(&self, t: f64) -> f64 {
+        self.family().rate(t)
+    }
+
+    pub(crate) fn tail_index(&self) -> f64 {
+        self.family().tail_index()
+    }
+
+    pub(crate) fn kinks(&self, into: &mut Vec<f64>) {
+        self.family().kinks(into);
+    }
+
+    fn shared(&self) -> Arc<Law> {
+        Arc::new(self.clone())
+    }
+
+    fn family(&self) -> &dyn Family {
+        match &self.0 {
+            Kind::Exponential(law) => law,
+            Kind::LogNormal(law) => law,
+            Kind::Weibull(law) => law,
+            Kind::LogLogistic(law) => law,
+            Kind::Pareto(law) => law,
+            Kind::Shifted(law) => law,
+            Kind::Mixture(law) => law,
+            Kind::Race(law) => law,
+            Kind::Hedged(law) => law,
+            Kind::Cut(law) => law,
+        }
+    }
+}
+
+/// The short form of the command line where there is one, `lognormal:median=1s,sigma=0.6`, times in seconds.
+impl fmt::Display for Law {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.family().fmt(f)
+    }
+}
+
+impl moments::Curve for Law {
+    fn hazard(&self, t: f64) -> f64 {
+        Law::hazard(self, t)
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        self.inverse_hazard(h)
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        Law::kinks(self, into);
+    }
+
+    fn tail_index(&self) -> f64 {
+        Law::tail_index(self)
+    }
+}
+
+/// Checks a scale: a time in seconds that a family is stretched by.
+fn check_scale(parameter: &'static str, value: f64) -> Result<(), LawError> {
+    LawError::check(parameter, value, (1e-15..=1e15).contains(&value), "1e-15 to 1e15 seconds")
+}
+
+/// Checks a shape or a tail index.
+fn check_shape(parameter: &'static str, value: f64) -> Result<(), LawError> {
+    LawError::check(parameter, value, (0.01..=1e6).contains(&value), "0.01 to 1e6")
+}
