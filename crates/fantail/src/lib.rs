@@ -1,1 +1,84 @@
-//! (stub)
+//! Fan-outs on tokio.
+//!
+//! A [`Fanout`] is a plan with the limiters and the budget that its jobs share. Each job drives the machine of
+//! [`fantail_core`] inside the caller's task: no task is spawned, and dropping the future drops all that it started.
+//!
+//! ```
+//! use fantail::{AttemptError, Fanout, Limiters};
+//! use fantail_core::{BranchSpec, Plan, PlanSpec, Time};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let summary = BranchSpec { required: Some(false), ..BranchSpec::new("summary") };
+//! let plan = Plan::new(PlanSpec {
+//!     deadline: Some(Time::from_millis(2_500)),
+//!     ..PlanSpec::new("enrich", vec![BranchSpec::new("type"), summary])
+//! })?;
+//! let enrich = Fanout::new(plan, &Limiters::default());
+//!
+//! let document = "This contract is made between A and B.";
+//! let mut job = enrich.job();
+//! let kind = job.required("type", |_| async { Ok(if document.contains("contract") { "contract" } else { "letter" }) });
+//! let summary = job.optional("summary", |_| async { Err::<String, _>(AttemptError::permanent("no model today")) });
+//! let mut done = job.join().await?;
+//!
+//! assert_eq!(done.take(kind), "contract");
+//! assert_eq!(done.take(summary), None);
+//! assert_eq!(done.incomplete().collect::<Vec<_>>(), [1]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod attempt;
+mod done;
+mod driver;
+mod fanout;
+mod limiter;
+mod wakes;
+
+pub use attempt::{Attempt, AttemptError};
+pub use done::{Done, Each, Failed, Handle, JoinError, Misuse, Optional, Required};
+pub use fanout::{Fanout, JobBuilder};
+pub use limiter::{Limiters, Permit, SharedLimiter};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use fantail_core::Time;
+use tokio::time::Instant;
+
+/// Locks; nothing panics while it holds one of these locks, so a poisoned one is as good as any.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An origin on tokio's clock, which tests may pause: the only place where the clock is read.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { origin: Instant::now() }
+    }
+
+    fn now(self) -> Time {
+        self.time(Instant::now())
+    }
+
+    /// An instant as this clock counts it.
+    fn time(self, at: Instant) -> Time {
+        span(at.saturating_duration_since(self.origin))
+    }
+
+    /// The instant of a time on this clock, unless it is further away than the clock can tell.
+    fn instant(self, at: Time) -> Option<Instant> {
+        self.origin.checked_add(Duration::from_nanos(at.as_nanos()))
+    }
+}
+
+/// A duration in core's time, saturating.
+fn span(duration: Duration) -> Time {
+    Time::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}

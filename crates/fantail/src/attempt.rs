@@ -1,0 +1,121 @@
+//! What an attempt is told, and how it may fail.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fantail_core::job::{AttemptId, Failure, Role};
+use fantail_core::{Branch, Plan};
+use tokio::time::Instant;
+
+/// One call made for a branch: handed to the branch's closure, which makes the call.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) id: AttemptId,
+    pub(crate) target: u32,
+    pub(crate) until: Option<Instant>,
+}
+
+impl Attempt {
+    /// The branch's name.
+    pub fn name(&self) -> &str {
+        &self.declared().name
+    }
+
+    /// The branch's index in the plan.
+    pub fn branch(&self) -> u32 {
+        self.id.branch
+    }
+
+    /// The branch as the plan declares it.
+    pub fn declared(&self) -> &Branch {
+        &self.plan.branches()[self.id.branch as usize]
+    }
+
+    /// 0 for the primary, 1, 2, … for its copies.
+    pub fn number(&self) -> u8 {
+        self.id.number
+    }
+
+    /// Primary or copy.
+    pub fn role(&self) -> Role {
+        self.id.role()
+    }
+
+    /// Which of the branch's targets to call, from 0.
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// How long from now until the job cuts this attempt; zero when that has passed, `None` when nothing will.
+    pub fn time_left(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// Why an attempt has no answer. Every error converts into a [retryable](AttemptError::retryable) one.
+pub struct AttemptError {
+    failure: Failure,
+    pause: Option<Duration>,
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl AttemptError {
+    /// The same request would fail again: no further attempt follows from it.
+    pub fn permanent(source: impl Into<Box<dyn Error + Send + Sync>>) -> AttemptError {
+        AttemptError { failure: Failure::Permanent, pause: None, source: source.into() }
+    }
+
+    /// Another try might succeed: the branch's next copy, if it has one, comes forward.
+    pub fn retryable(source: impl Into<Box<dyn Error + Send + Sync>>) -> AttemptError {
+        AttemptError { failure: Failure::Retryable, pause: None, source: source.into() }
+    }
+
+    /// The server asked to slow down; with `pause`, for how long, which pauses the branch's limiter for all who share it.
+    pub fn pushback(
+        source: impl Into<Box<dyn Error + Send + Sync>>,
+        pause: Option<Duration>,
+    ) -> AttemptError {
+        AttemptError { failure: Failure::Pushback, pause, source: source.into() }
+    }
+
+    pub(crate) fn timed_out(timeout: fantail_core::Time) -> AttemptError {
+        let source = format!("no answer within the attempt timeout of {timeout}").into();
+        AttemptError { failure: Failure::TimedOut, pause: None, source }
+    }
+
+    /// How the job sees it.
+    pub fn failure(&self) -> Failure {
+        self.failure
+    }
+
+    /// How long the server asked to pause.
+    pub fn pause(&self) -> Option<Duration> {
+        self.pause
+    }
+
+    /// The error itself.
+    pub fn get_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.source
+    }
+}
+
+impl fmt::Display for AttemptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl fmt::Debug for AttemptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({:?})", self.failure, self.source)
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for AttemptError {
+    fn from(error: E) -> AttemptError {
+        AttemptError::retryable(error)
+    }
+}

@@ -1,0 +1,257 @@
+//! What a job came to.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+
+use fantail_core::job::{Cause, Outcome, Slot, Verdict};
+use fantail_core::{Job, Ledger, Time};
+
+use crate::AttemptError;
+
+pub(crate) type Answer = Box<dyn Any + Send>;
+
+/// A result: complete or partial. Within [`Failed`], what was answered all the same.
+#[must_use]
+pub struct Done {
+    pub(crate) job: Job,
+    pub(crate) verdict: Verdict,
+    /// By branch.
+    pub(crate) answers: Vec<Option<Answer>>,
+    /// By branch, the primary's first.
+    pub(crate) errors: Vec<Vec<AttemptError>>,
+}
+
+impl Done {
+    /// Takes the answers behind a handle: `T` of a required branch, `Option<T>` of an optional one.
+    ///
+    /// # Panics
+    /// When the handle is of another job.
+    pub fn take<H: Handle>(&mut self, handle: H) -> H::Output {
+        handle.take(self)
+    }
+
+    /// Takes the answer of a branch, whether or not it is required: `None` when there is none, or none of type `T`.
+    pub fn answer<T: 'static>(&mut self, branch: u32) -> Option<T> {
+        let answer = self.answers.get_mut(branch as usize)?;
+        match answer.take()?.downcast::<T>() {
+            Ok(value) => Some(*value),
+            Err(other) => {
+                *answer = Some(other);
+                None
+            }
+        }
+    }
+
+    /// How the job ended.
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// What became of a branch, when, and in how many attempts.
+    ///
+    /// # Panics
+    /// When the plan has no such branch.
+    pub fn slot(&self, branch: u32) -> Slot {
+        self.job.slot(branch).expect("the index is one of the plan's branches")
+    }
+
+    /// What became of a branch.
+    ///
+    /// # Panics
+    /// When the plan has no such branch.
+    pub fn outcome(&self, branch: u32) -> Outcome {
+        self.slot(branch).outcome.expect("every branch of a finished job has an outcome")
+    }
+
+    /// The branches that the result lacks, by index; none when it is complete.
+    pub fn incomplete(&self) -> impl Iterator<Item = u32> + '_ {
+        self.job.incomplete()
+    }
+
+    /// What the attempts of a branch failed with, the primary's error first.
+    ///
+    /// # Panics
+    /// When the plan has no such branch.
+    pub fn errors(&self, branch: u32) -> &[AttemptError] {
+        &self.errors[branch as usize]
+    }
+
+    /// Attempts, busy time and refusals.
+    pub fn ledger(&self) -> &Ledger {
+        self.job.ledger()
+    }
+
+    /// From the job's start to its verdict.
+    pub fn elapsed(&self) -> Time {
+        self.job.elapsed()
+    }
+
+    /// The machine in its final state.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+}
+
+impl fmt::Debug for Done {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcomes: Vec<_> = (0..self.job.plan().n()).map(|branch| self.outcome(branch)).collect();
+        f.debug_struct("Done")
+            .field("verdict", &self.verdict())
+            .field("outcomes", &outcomes)
+            .field("errors", &self.errors)
+            .field("elapsed", &self.elapsed())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What [`Done::take`] takes: made by the builder of the same job.
+pub trait Handle {
+    /// What it stands for.
+    type Output;
+
+    /// Takes it out of the result.
+    fn take(self, done: &mut Done) -> Self::Output;
+}
+
+/// The answer of a required branch.
+#[derive(Debug)]
+#[must_use]
+pub struct Required<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
+
+/// The answer of an optional branch, if there is one.
+#[derive(Debug)]
+#[must_use]
+pub struct Optional<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
+
+/// The answers of all branches, by index.
+#[derive(Debug)]
+#[must_use]
+pub struct Each<T>(pub(crate) PhantomData<fn() -> T>);
+
+impl<T: 'static> Handle for Required<T> {
+    type Output = T;
+
+    fn take(self, done: &mut Done) -> T {
+        done.answer(self.0).expect("a required branch of this job has answered")
+    }
+}
+
+impl<T: 'static> Handle for Optional<T> {
+    type Output = Option<T>;
+
+    fn take(self, done: &mut Done) -> Option<T> {
+        done.answer(self.0)
+    }
+}
+
+impl<T: 'static> Handle for Each<T> {
+    type Output = Vec<Option<T>>;
+
+    fn take(self, done: &mut Done) -> Vec<Option<T>> {
+        (0..done.answers.len() as u32).map(|branch| done.answer(branch)).collect()
+    }
+}
+
+/// Why a job has no result.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The branches given are not those of the plan: nothing was started.
+    Invalid(Vec<Misuse>),
+    /// The verdict is failed.
+    Failed(Box<Failed>),
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JoinError::Invalid(misuses) => {
+                let texts: Vec<String> = misuses.iter().map(Misuse::to_string).collect();
+                f.write_str(&texts.join("; "))
+            }
+            JoinError::Failed(failed) => failed.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+/// A way in which the branches given to a job are not those of its plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misuse {
+    /// The plan has no branch of this name.
+    Unknown(String),
+    /// This branch was given more than once.
+    Twice(String),
+    /// This branch was not given.
+    Missing(String),
+    /// This branch was given as required, but the plan says that it is optional.
+    NotRequired(String),
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::Unknown(name) => write!(f, "the plan has no branch `{name}`"),
+            Misuse::Twice(name) => write!(f, "branch `{name}` was given twice"),
+            Misuse::Missing(name) => write!(f, "branch `{name}` was not given"),
+            Misuse::NotRequired(name) => {
+                write!(f, "branch `{name}` was given as required, but the plan has it optional")
+            }
+        }
+    }
+}
+
+/// A job that failed, with its cause and the answers it paid for.
+#[derive(Debug)]
+pub struct Failed(pub(crate) Done);
+
+impl Failed {
+    /// The root cause.
+    pub fn cause(&self) -> Cause {
+        match self.0.verdict() {
+            Verdict::Failed(cause) => cause,
+            verdict => unreachable!("a failed job has a cause, not the verdict {verdict:?}"),
+        }
+    }
+
+    /// What was answered all the same, and what became of every branch.
+    pub fn into_done(self) -> Done {
+        self.0
+    }
+}
+
+impl std::ops::Deref for Failed {
+    type Target = Done;
+
+    fn deref(&self) -> &Done {
+        &self.0
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plan = self.0.job.plan();
+        let (branch, what) = match self.cause() {
+            Cause::Required(branch) => (branch, String::from("is required")),
+            Cause::TooFew(branch) => (
+                branch,
+                format!("leaves too few: {} of at least {} answered", self.0.job.answers(), plan.at_least()),
+            ),
+            Cause::Dropped => return f.write_str("the job was dropped"),
+        };
+        let name = &plan.branches()[branch as usize].name;
+        let outcome = match self.0.outcome(branch) {
+            Outcome::Failed => "failed",
+            Outcome::Missed => "missed its deadline",
+            _ => "could not start",
+        };
+        write!(f, "branch `{name}` {outcome} and {what}")?;
+        match self.0.errors(branch).first() {
+            Some(error) => write!(f, ": {error}"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Drives a job of [`fantail_core`] in the task that polls it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Verdict};
+use fantail_core::{Job, Plan};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::done::Answer;
+use crate::fanout::{AttemptFuture, Run, Shared};
+use crate::limiter::{Mailbox, Permit, Place};
+use crate::wakes::Wakes;
+use crate::{Attempt, AttemptError, Clock, Done, lock};
+
+/// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
+///
+/// It holds no rule of its own: it reports what happened and carries out what the machine says.
+pub(crate) struct Driver<'f> {
+    shared: Arc<Shared>,
+    clock: Clock,
+    job: Job,
+    calls: Vec<Run<'f>>,
+    /// By [`Plan::attempt_index`].
+    attempts: Vec<Option<Live<'f>>>,
+    wakes: Arc<Wakes>,
+    mailbox: Arc<Mailbox>,
+    timer: Pin<Box<Sleep>>,
+    /// Attempts to poll.
+    to_poll: Vec<usize>,
+    events: Vec<Event>,
+    actions: Vec<Action>,
+    /// Answers reported in the current step, until the machine says whether they won.
+    reported: Vec<(AttemptId, Answer)>,
+    answers: Vec<Option<Answer>>,
+    errors: Vec<Vec<AttemptError>>,
+    /// Answered primaries that the budget has been told of.
+    earned: u64,
+}
+
+/// An attempt that was asked for and has not ended.
+enum Live<'f> {
+    Queued { _place: Place },
+    Permitted { permit: Permit },
+    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, _permit: Permit },
+}
+
+impl<'f> Driver<'f> {
+    /// Starts the job now.
+    pub(crate) fn start(shared: Arc<Shared>, calls: Vec<Run<'f>>) -> Driver<'f> {
+        let plan = Arc::clone(&shared.plan);
+        let n = plan.branches().len();
+        let wakes = Wakes::new(plan.attempts());
+        let clock = Clock::start();
+        let mut actions = Vec::new();
+        let job = Job::start(Arc::clone(&plan), clock.now(), shared.next_rotation(), &mut actions);
+        Driver {
+            clock,
+            job,
+            calls,
+            attempts: (0..plan.attempts()).map(|_| None).collect(),
+            mailbox: Mailbox::new(Arc::clone(&wakes)),
+            wakes,
+            timer: Box::pin(sleep_until(Instant::now())),
+            to_poll: Vec::new(),
+            events: Vec::new(),
+            actions,
+            reported: Vec::new(),
+            answers: (0..n).map(|_| None).collect(),
+            errors: (0..n).map(|_| Vec::new()).collect(),
+            earned: 0,
+            shared,
+        }
+    }
+
+    /// The result of a job that has come to `verdict`.
+    pub(crate) fn into_done(self, verdict: Verdict) -> Done {
+        Done { job: self.job, verdict, answers: self.answers, errors: self.errors }
+    }
+
+    /// Ready once the job has a verdict, and nothing that it started is left.
+    pub(crate) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Verdict> {
+        self.wakes.register(task.waker());
+        // An attempt that wakes itself is polled again in the next poll, not in this one: it may be yielding.
+        self.wakes.take(&mut self.to_poll);
+        loop {
+            self.carry_out();
+            self.poll_attempts();
+            self.read_mail();
+            let now = self.clock.now();
+            let due = self.job.wake_at().is_some_and(|at| at <= now);
+            if due || !self.events.is_empty() {
+                self.job.step(now, &mut self.events, &mut self.actions);
+                self.keep_answers();
+                continue;
+            }
+            if let Some(verdict) = self.job.verdict() {
+                return Poll::Ready(verdict);
+            }
+            let Some(at) = self.next_alarm() else { return Poll::Pending };
+            self.timer.as_mut().reset(at);
+            if self.timer.as_mut().poll(task).is_pending() {
+                return Poll::Pending;
+            }
+            for limiter in &self.shared.limiters {
+                limiter.serve();
+            }
+        }
+    }
+
+    fn next_alarm(&self) -> Option<Instant> {
+        let wake = self.job.wake_at().and_then(|at| self.clock.instant(at));
+        let limiters = self.shared.limiters.iter().filter_map(|limiter| limiter.alarm_of(&self.mailbox));
+        limiters.chain(wake).min()
+    }
+
+    fn plan(&self) -> &Arc<Plan> {
+        self.job.plan()
+    }
+
+    fn index(&self, attempt: AttemptId) -> usize {
+        self.plan().attempt_index(attempt).expect("the machine names declared attempts only")
+    }
+
+    /// Does what the machine said, in its order.
+    fn carry_out(&mut self) {
+        let mut actions = std::mem::take(&mut self.actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Ask { attempt, class, budgeted, until } => {
+                    let until = until.and_then(|until| self.clock.instant(until));
+                    if let Err(reason) = self.ask(attempt, class, budgeted, until) {
+                        self.events.push(Event::Refused(attempt, reason));
+                    }
+                }
+                Action::Start { attempt, target, until } => {
+                    let until = until.and_then(|until| self.clock.instant(until));
+                    self.start_attempt(attempt, target, until);
+                }
+                Action::Withdraw(attempt) => self.drop_attempt(attempt),
+                Action::Cancel(attempt, cut) => {
+                    self.drop_attempt(attempt);
+                    let declared = &self.plan().branches()[attempt.branch as usize];
+                    if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
+                        self.add_error(attempt, AttemptError::timed_out(timeout));
+                    }
+                }
+                Action::Finish(_) => {}
+            }
+        }
+        self.actions = actions;
+    }
+
+    fn ask(
+        &mut self,
+        attempt: AttemptId,
+        class: Class,
+        budgeted: bool,
+        until: Option<Instant>,
+    ) -> Result<(), Refusal> {
+        let budget = budgeted.then(|| Arc::clone(&self.shared.budget));
+        let declared = &self.plan().branches()[attempt.branch as usize];
+        let live = if let Some(limiter) = declared.limiter {
+            let limiter = &self.shared.limiters[limiter];
+            let place = limiter.ask(&self.mailbox, attempt, budget, class, declared.weight, until)?;
+            Live::Queued { _place: place }
+        } else {
+            if budget.as_ref().is_some_and(|budget| !lock(budget).take()) {
+                return Err(Refusal::Budget);
+            }
+            self.events.push(Event::Granted(attempt));
+            Live::Permitted { permit: Permit::new(None, budget) }
+        };
+        let index = self.index(attempt);
+        self.attempts[index] = Some(live);
+        Ok(())
+    }
+
+    fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Instant>) {
+        let index = self.index(id);
+        let Some(Live::Permitted { permit }) = self.attempts[index].take() else {
+            unreachable!("the machine starts what was granted, and {id:?} was not");
+        };
+        let attempt = Attempt { plan: Arc::clone(self.plan()), id, target, until };
+        let future = self.calls[id.branch as usize](attempt);
+        let waker = self.wakes.waker(index);
+        self.attempts[index] = Some(Live::Running { attempt: id, future, waker, _permit: permit.used() });
+        self.to_poll.push(index);
+    }
+
+    /// Drops what an attempt has: its place, its unused permit, or its future and then its permit.
+    fn drop_attempt(&mut self, attempt: AttemptId) {
+        let index = self.index(attempt);
+        self.attempts[index] = None;
+    }
+
+    fn poll_attempts(&mut self) {
+        let mut to_poll = std::mem::take(&mut self.to_poll);
+        for index in to_poll.drain(..) {
+            let Some(Live::Running { attempt, future, waker, .. }) = &mut self.attempts[index] else {
+                continue;
+            };
+            let attempt = *attempt;
+            let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(waker)) else { continue };
+            self.attempts[index] = None;
+            match result {
+                Ok(answer) => {
+                    self.events.push(Event::Answered(attempt));
+                    self.reported.push((attempt, answer));
+                }
+                Err(error) => {
+                    self.events.push(Event::Failed(attempt, error.failure()));
+                    self.pass_on_pushback(attempt, &error);
+                    self.add_error(attempt, error);
+                }
+            }
+        }
+        self.to_poll = to_poll;
+    }
+
+    fn pass_on_pushback(&self, attempt: AttemptId, error: &AttemptError) {
+        let limiter = self.plan().branches()[attempt.branch as usize].limiter;
+        if let (Some(limiter), Some(pause)) = (limiter, error.pause()) {
+            self.shared.limiters[limiter].push_back(pause);
+        }
+    }
+
+    fn add_error(&mut self, attempt: AttemptId, error: AttemptError) {
+        let errors = &mut self.errors[attempt.branch as usize];
+        let at = if attempt.number == 0 { 0 } else { errors.len() };
+        errors.insert(at, error);
+    }
+
+    fn read_mail(&mut self) {
+        for (attempt, verdict) in self.mailbox.take() {
+            let index = self.index(attempt);
+            // Mail for an attempt that is not queued any more: dropping the permit hands it back.
+            if !matches!(self.attempts[index], Some(Live::Queued { .. })) {
+                continue;
+            }
+            match verdict {
+                Ok(permit) => {
+                    self.attempts[index] = Some(Live::Permitted { permit });
+                    self.events.push(Event::Granted(attempt));
+                }
+                Err(reason) => {
+                    self.attempts[index] = None;
+                    self.events.push(Event::Refused(attempt, reason));
+                }
+            }
+        }
+    }
+
+    /// Keeps the answers that won, and credits the budget with answered primaries.
+    fn keep_answers(&mut self) {
+        for (attempt, answer) in self.reported.drain(..) {
+            let won = self.job.slot(attempt.branch).is_some_and(|slot| slot.winner == Some(attempt));
+            if won {
+                self.answers[attempt.branch as usize] = Some(answer);
+            }
+        }
+        let won = self.job.ledger().primaries.won;
+        if won > self.earned && self.plan().branches().iter().any(|branch| branch.hedge.is_some()) {
+            let mut budget = lock(&self.shared.budget);
+            (self.earned..won).for_each(|_| budget.earn());
+        }
+        self.earned = won;
+    }
+}

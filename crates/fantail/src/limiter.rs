@@ -1,0 +1,319 @@
+//! Limiters that jobs share.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Poll;
+use std::time::Duration;
+
+use fantail_core::job::{AttemptId, Class, Refusal};
+use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
+use tokio::time::{Instant, sleep_until};
+
+use crate::wakes::Wakes;
+use crate::{Clock, lock, span};
+
+/// The limiters of a process, by name. A cheap handle: clones are the same registry.
+#[derive(Clone, Debug, Default)]
+pub struct Limiters(Arc<Mutex<HashMap<String, SharedLimiter>>>);
+
+impl Limiters {
+    /// The limiter of this name.
+    pub fn get(&self, name: &str) -> Option<SharedLimiter> {
+        lock(&self.0).get(name).cloned()
+    }
+
+    /// The limiter of the spec's name; if there is none yet, one made from the spec.
+    pub fn get_or_add(&self, spec: &LimiterSpec) -> SharedLimiter {
+        let mut limiters = lock(&self.0);
+        limiters.entry(spec.name.clone()).or_insert_with(|| SharedLimiter::new(spec.clone())).clone()
+    }
+}
+
+/// A limiter that any number of jobs and tasks share. A cheap handle.
+///
+/// No task serves it: whoever changes its state hands out what became free, and the task at the head of the queue sets
+/// its own timer to the next instant at which the rate allows a permit.
+#[derive(Clone, Debug)]
+pub struct SharedLimiter(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    clock: Clock,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    limiter: Limiter,
+    waiters: HashMap<Ticket, Waiter>,
+    /// Who was last told to set a timer, and for when.
+    alarm: Option<(Ticket, Time)>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    mailbox: Arc<Mailbox>,
+    attempt: AttemptId,
+    budget: Option<Arc<Mutex<Budget>>>,
+}
+
+/// What limiters tell a job.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    mail: Mutex<Vec<(AttemptId, Result<Permit, Refusal>)>>,
+    wakes: Arc<Wakes>,
+}
+
+impl Mailbox {
+    pub(crate) fn new(wakes: Arc<Wakes>) -> Arc<Mailbox> {
+        Arc::new(Mailbox { mail: Mutex::new(Vec::new()), wakes })
+    }
+
+    pub(crate) fn take(&self) -> Vec<(AttemptId, Result<Permit, Refusal>)> {
+        std::mem::take(&mut *lock(&self.mail))
+    }
+
+    fn deliver(&self, attempt: AttemptId, verdict: Result<Permit, Refusal>) {
+        lock(&self.mail).push((attempt, verdict));
+        self.wakes.wake();
+    }
+}
+
+/// Letters and wake-ups to be sent once the limiter's lock is free, since a permit that nobody takes comes back to it.
+#[derive(Default)]
+struct Outbox {
+    letters: Vec<(Arc<Mailbox>, AttemptId, Result<Permit, Refusal>)>,
+    alarm: Option<Arc<Mailbox>>,
+}
+
+impl Outbox {
+    fn send(self) {
+        for (mailbox, attempt, verdict) in self.letters {
+            mailbox.deliver(attempt, verdict);
+        }
+        if let Some(mailbox) = self.alarm {
+            mailbox.wakes.wake();
+        }
+    }
+}
+
+impl SharedLimiter {
+    /// A limiter of its own, known to no registry.
+    pub fn new(spec: LimiterSpec) -> SharedLimiter {
+        let state = State { limiter: Limiter::new(spec), waiters: HashMap::new(), alarm: None };
+        SharedLimiter(Arc::new(Inner { clock: Clock::start(), state: Mutex::new(state) }))
+    }
+
+    /// What it was made from.
+    pub fn spec(&self) -> LimiterSpec {
+        lock(&self.0.state).limiter.spec().clone()
+    }
+
+    /// The weight of the permits that are out.
+    pub fn held(&self) -> u64 {
+        lock(&self.0.state).limiter.held()
+    }
+
+    /// How many wait for a permit.
+    pub fn waiting(&self) -> usize {
+        lock(&self.0.state).limiter.waiting()
+    }
+
+    /// How long it stays paused by a server's pushback, if it is.
+    pub fn paused_for(&self) -> Option<Duration> {
+        let now = self.0.clock.now();
+        let until = lock(&self.0.state).limiter.paused_until(now)?;
+        Some(Duration::from_nanos(until.saturating_sub(now).as_nanos()))
+    }
+
+    /// Waits for a permit of `weight`, outside any job. Dropping the future leaves the queue.
+    ///
+    /// # Errors
+    /// [`Refusal::Limiter`] for a weight of zero or above the capacity; [`Refusal::Pushback`] when a pause outlasts
+    /// `until` or the cap.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// use fantail::SharedLimiter;
+    /// use fantail_core::LimiterSpec;
+    /// use fantail_core::job::Class;
+    ///
+    /// let llm = SharedLimiter::new(LimiterSpec { gate: Some(10), ..LimiterSpec::new("llm") });
+    /// let permit = llm.acquire(Class::First, 1, None).await.unwrap();
+    /// assert_eq!(llm.held(), 1);
+    /// drop(permit);
+    /// assert_eq!(llm.held(), 0);
+    /// # }
+    /// ```
+    pub async fn acquire(
+        &self,
+        class: Class,
+        weight: u32,
+        until: Option<Instant>,
+    ) -> Result<Permit, Refusal> {
+        let wakes = Wakes::new(0);
+        let mailbox = Mailbox::new(Arc::clone(&wakes));
+        let attempt = AttemptId::primary(0);
+        let _place = self.ask(&mailbox, attempt, None, class, weight, until)?;
+        let mut timer = Box::pin(sleep_until(Instant::now()));
+        poll_fn(|task| {
+            wakes.register(task.waker());
+            loop {
+                if let Some((_, verdict)) = mailbox.take().pop() {
+                    return Poll::Ready(verdict.map(Permit::used));
+                }
+                let Some(at) = self.alarm_of(&mailbox) else { return Poll::Pending };
+                timer.as_mut().reset(at);
+                if timer.as_mut().poll(task).is_pending() {
+                    return Poll::Pending;
+                }
+                self.serve();
+            }
+        })
+        .await
+    }
+
+    /// Queues for a permit; the answer comes by mail, unless the returned place is dropped first.
+    pub(crate) fn ask(
+        &self,
+        mailbox: &Arc<Mailbox>,
+        attempt: AttemptId,
+        budget: Option<Arc<Mutex<Budget>>>,
+        class: Class,
+        weight: u32,
+        until: Option<Instant>,
+    ) -> Result<Place, Refusal> {
+        let now = self.0.clock.now();
+        let until = until.map(|until| self.0.clock.time(until));
+        let mut state = lock(&self.0.state);
+        let ticket = state.limiter.ask(now, class, weight, until)?;
+        state.waiters.insert(ticket, Waiter { mailbox: Arc::clone(mailbox), attempt, budget });
+        self.hand_out(state, now).send();
+        Ok(Place { limiter: self.clone(), ticket })
+    }
+
+    /// Hands out what is free by now.
+    pub(crate) fn serve(&self) {
+        self.hand_out(lock(&self.0.state), self.0.clock.now()).send();
+    }
+
+    /// When the owner of `mailbox` must call [`SharedLimiter::serve`], if it is at the head of the queue.
+    pub(crate) fn alarm_of(&self, mailbox: &Arc<Mailbox>) -> Option<Instant> {
+        let now = self.0.clock.now();
+        let mut state = lock(&self.0.state);
+        let head = state.limiter.next()?;
+        let mine = Arc::ptr_eq(&state.waiters.get(&head)?.mailbox, mailbox);
+        let at = state.limiter.next_at(now).filter(|_| mine)?;
+        self.0.clock.instant(at)
+    }
+
+    /// A server asked to slow down.
+    pub(crate) fn push_back(&self, pause: Duration) {
+        let now = self.0.clock.now();
+        let mut state = lock(&self.0.state);
+        let mut refused = Outbox::default();
+        for ticket in state.limiter.push_back(now, span(pause)) {
+            if let Some(waiter) = state.waiters.remove(&ticket) {
+                refused.letters.push((waiter.mailbox, waiter.attempt, Err(Refusal::Pushback)));
+            }
+        }
+        self.hand_out(state, now).send();
+        refused.send();
+    }
+
+    fn hand_out(&self, mut state: MutexGuard<'_, State>, now: Time) -> Outbox {
+        let mut outbox = Outbox::default();
+        while let Some(ticket) = state.limiter.poll(now) {
+            let Some(waiter) = state.waiters.remove(&ticket) else {
+                state.limiter.withdraw(ticket);
+                continue;
+            };
+            let paid = waiter.budget.as_ref().is_none_or(|budget| lock(budget).take());
+            let verdict = if paid {
+                state.limiter.grant(now, ticket);
+                Ok(Permit::new(Some((self.clone(), ticket)), waiter.budget))
+            } else {
+                state.limiter.withdraw(ticket);
+                Err(Refusal::Budget)
+            };
+            outbox.letters.push((waiter.mailbox, waiter.attempt, verdict));
+        }
+        let alarm = state.limiter.next().zip(state.limiter.next_at(now));
+        if alarm != state.alarm {
+            state.alarm = alarm;
+            outbox.alarm =
+                alarm.and_then(|(head, _)| state.waiters.get(&head)).map(|head| Arc::clone(&head.mailbox));
+        }
+        outbox
+    }
+
+    fn leave(&self, ticket: Ticket) {
+        let mut state = lock(&self.0.state);
+        if state.waiters.remove(&ticket).is_some() {
+            state.limiter.withdraw(ticket);
+            self.hand_out(state, self.0.clock.now()).send();
+        }
+    }
+
+    fn end(&self, ticket: Ticket, used: bool) {
+        let mut state = lock(&self.0.state);
+        if used {
+            state.limiter.release(ticket);
+        } else {
+            state.limiter.give_back(ticket);
+        }
+        self.hand_out(state, self.0.clock.now()).send();
+    }
+}
+
+/// A place in a limiter's queue. Dropping it leaves the queue, so that the next one moves up.
+#[derive(Debug)]
+pub(crate) struct Place {
+    limiter: SharedLimiter,
+    ticket: Ticket,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.limiter.leave(self.ticket);
+    }
+}
+
+/// The right to run one attempt. Dropping it hands it back.
+#[derive(Debug)]
+#[must_use = "a permit is handed back when it is dropped"]
+pub struct Permit {
+    limited: Option<(SharedLimiter, Ticket)>,
+    budget: Option<Arc<Mutex<Budget>>>,
+    used: bool,
+}
+
+impl Permit {
+    /// A permit, under a limiter if there is one; `budget` is the one that it has paid for a copy.
+    pub(crate) fn new(
+        limited: Option<(SharedLimiter, Ticket)>,
+        budget: Option<Arc<Mutex<Budget>>>,
+    ) -> Permit {
+        Permit { limited, budget, used: false }
+    }
+
+    /// The attempt runs: what the permit took of the rate and of the budget is spent.
+    pub(crate) fn used(mut self) -> Permit {
+        self.used = true;
+        self
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some(budget) = &self.budget {
+            let mut budget = lock(budget);
+            if self.used { budget.end() } else { budget.refund() }
+        }
+        if let Some((limiter, ticket)) = self.limited.take() {
+            limiter.end(ticket, self.used);
+        }
+    }
+}
