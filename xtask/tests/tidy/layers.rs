@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::source::{File, tree};
+use crate::source::{File, Mention, tree};
 use crate::{Finding, check, keep, none};
 
 /// What a crate may use of this workspace, in any section of its manifest.
@@ -44,7 +44,8 @@ const LAYERS: &[Layer] = &[
     Layer { name: "xtask", uses: &[], outside: None },
 ];
 
-/// Names that the sources under `path` never mention, and what their absence buys.
+/// What the sources under `path` never mention, and what its absence buys: a lone name as any part of a path, a longer
+/// path as the beginning of one.
 struct Absence {
     path: &'static str,
     names: &'static [&'static str],
@@ -55,7 +56,13 @@ const ABSENCES: &[Absence] = &[
     Absence { path: "crates/core/src/", names: &["Law"], why: "the machine knows no law" },
     Absence {
         path: "crates/model/src/solve",
-        names: &["Job"],
+        names: &[
+            "Job",
+            "fantail_core::job",
+            "fantail_core::Budget",
+            "fantail_core::Ledger",
+            "fantail_core::Limiter",
+        ],
         why: "the solver is an oracle for `Job` only while it shares nothing with it but `Plan`",
     },
 ];
@@ -165,14 +172,18 @@ fn absences(file: &File) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    for mention in file.mentions() {
+    for mention in &file.mentions() {
         for Absence { path, names, why } in &rules {
-            if let Some(name) = names.iter().find(|name| mention.names(name)) {
+            if let Some(name) = names.iter().find(|name| mentioned(mention, name)) {
                 findings.push(Finding::new(file, mention.line, format!("`{name}` in {path}…: {why}")));
             }
         }
     }
     findings
+}
+
+fn mentioned(mention: &Mention, name: &str) -> bool {
+    if name.contains("::") { mention.is_under(name) } else { mention.names(name) }
 }
 
 fn parse(file: &File) -> DeTable<'_> {
@@ -249,6 +260,12 @@ fn a_module_that_knows_what_it_must_not_is_found() {
         "crates/model/src/solve/max.rs",
         "fn f() { fantail_core::Job::new() }",
         &[(1, "`Job` in")],
+    );
+    check(
+        absences,
+        "crates/model/src/solve/mod.rs",
+        "use fantail_core::{Plan,\njob::Action};\nuse crate::job;",
+        &[(2, "`fantail_core::job` in")],
     );
     check(absences, "crates/model/src/sim.rs", "use fantail_core::Job;", &[]);
 }
