@@ -18,6 +18,8 @@ pub struct NewDocument {
     pub expires_at: Time,
     /// How many tries a branch gets before it is a dead letter, at least 1.
     pub max_tries: u32,
+    /// How many bytes the request, the result, the answers and what is known of absent ones may have together.
+    pub max_bytes: u64,
     /// Every branch of the job, in the plan's order.
     pub slots: Vec<NewSlot>,
 }

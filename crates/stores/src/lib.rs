@@ -15,4 +15,4 @@ mod worker;
 pub use backoff::Backoff;
 pub use document::{Claim, Counts, Document, DocumentState, NewDocument, NewSlot, Slot, SlotState};
 pub use error::StoreError;
-pub use store::{BackfillStore, MAX_DOCUMENT_BYTES};
+pub use store::BackfillStore;

@@ -25,6 +25,7 @@ CREATE TABLE document (
     request    BLOB NOT NULL,
     result     BLOB NOT NULL,
     bytes      INTEGER NOT NULL,
+    max_bytes  INTEGER NOT NULL,
     max_tries  INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL

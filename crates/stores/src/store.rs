@@ -12,9 +12,6 @@ use crate::document::{Claim, Counts, Document, NewDocument, Slot, SlotState};
 use crate::worker::Worker;
 use crate::{StoreError, schema};
 
-/// The most bytes that a document may have, with its request and all its answers: 64 MiB.
-pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
-
 /// A durable queue of documents that lack something, in one SQLite file.
 ///
 /// Every method is one transaction, and returns once it is on the disk. One thread writes; what waits for it together
@@ -48,6 +45,7 @@ pub const MAX_DOCUMENT_BYTES: u64 = 64 << 20;
 ///     result: Bytes::new(),
 ///     expires_at: now.saturating_add(Time::from_secs(3_600)),
 ///     max_tries: 8,
+///     max_bytes: 1 << 20,
 ///     slots: vec![slot("type", SlotState::Answered, "1"), slot("summary", SlotState::Queued, "missed")],
 /// };
 /// store.enqueue(now, document).await?;
@@ -102,8 +100,8 @@ impl BackfillStore {
     pub async fn enqueue(&self, now: Time, document: NewDocument) -> Result<(), StoreError> {
         let slots = document.slots.iter().map(|slot| slot.body.len()).sum::<usize>();
         let bytes = (document.request.len() + document.result.len() + slots) as u64;
-        if bytes > MAX_DOCUMENT_BYTES {
-            return Err(StoreError::TooLarge { bytes, bound: MAX_DOCUMENT_BYTES });
+        if bytes > document.max_bytes {
+            return Err(StoreError::TooLarge { bytes, bound: document.max_bytes });
         }
         self.inner.writer.run(move |connection| insert(connection, now, &document, bytes)).await
     }
@@ -202,7 +200,7 @@ impl BackfillStore {
         self.inner
             .writer
             .run(move |connection| {
-                Ok(connection.prepare_cached(sql)?.execute(params![At(now), count(limit)])?)
+                Ok(connection.prepare_cached(sql)?.execute(params![At(now), count(limit as u64)])?)
             })
             .await
     }
@@ -219,8 +217,8 @@ impl BackfillStore {
 fn insert(connection: &Connection, now: Time, document: &NewDocument, bytes: u64) -> Result<(), StoreError> {
     let inserted = connection
         .prepare_cached(
-            "INSERT INTO document (id, plan, request, result, bytes, max_tries, created_at, expires_at)
-             VALUES (:id, :plan, :request, :result, :bytes, :max_tries, :now, :expires_at)
+            "INSERT INTO document (id, plan, request, result, bytes, max_bytes, max_tries, created_at, expires_at)
+             VALUES (:id, :plan, :request, :result, :bytes, :max_bytes, :max_tries, :now, :expires_at)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(named_params! {
@@ -228,7 +226,8 @@ fn insert(connection: &Connection, now: Time, document: &NewDocument, bytes: u64
             ":plan": document.plan,
             ":request": &document.request[..],
             ":result": &document.result[..],
-            ":bytes": bytes.cast_signed(),
+            ":bytes": count(bytes),
+            ":max_bytes": count(document.max_bytes),
             ":max_tries": document.max_tries,
             ":now": At(now),
             ":expires_at": At(document.expires_at),
@@ -264,7 +263,7 @@ fn claim(connection: &Connection, now: Time, lease: Time, limit: usize) -> rusql
              WHERE slot.due_at <= ?1 AND document.expires_at > ?1
              ORDER BY slot.due_at, slot.number LIMIT ?2",
         )?
-        .query_map(params![At(now), count(limit)], |row| {
+        .query_map(params![At(now), count(limit as u64)], |row| {
             Ok(Claim {
                 slot: row.get(0)?,
                 fence: row.get(1)?,
@@ -287,23 +286,24 @@ fn claim(connection: &Connection, now: Time, lease: Time, limit: usize) -> rusql
 }
 
 fn answer(connection: &Connection, slot: i64, body: &Bytes) -> rusqlite::Result<Option<SlotState>> {
-    let found: Option<(SlotState, i64, i64)> = connection
+    let found: Option<(SlotState, i64, i64, i64)> = connection
         .prepare_cached(
-            "SELECT slot.state, document.number, document.bytes - length(slot.body)
+            "SELECT slot.state, document.number, document.bytes - length(slot.body) + ?2, document.max_bytes
              FROM slot JOIN document ON document.number = slot.document WHERE slot.number = ?1",
         )?
-        .query_row([slot], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([slot, count(body.len() as u64)], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })
         .optional()?;
-    let Some((state, document, others)) = found else { return Ok(None) };
+    let Some((state, document, bytes, bound)) = found else { return Ok(None) };
     if state == SlotState::Answered {
         return Ok(Some(state));
     }
-    let bytes = others + body.len() as i64;
-    if bytes.cast_unsigned() > MAX_DOCUMENT_BYTES {
-        let error = StoreError::TooLarge { bytes: bytes.cast_unsigned(), bound: MAX_DOCUMENT_BYTES };
+    if bytes > bound {
+        let error = format!("the document would have {bytes} bytes, at most {bound} are kept");
         connection
             .prepare_cached("UPDATE slot SET state = 'dead', due_at = NULL, error = ?2 WHERE number = ?1")?
-            .execute(params![slot, error.to_string()])?;
+            .execute(params![slot, error])?;
         return Ok(Some(SlotState::Dead));
     }
     connection
@@ -396,8 +396,8 @@ fn blob(row: &Row<'_>, index: usize) -> rusqlite::Result<Bytes> {
 }
 
 /// SQLite's integers are signed; more than that many is all of them.
-fn count(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// An instant as the file holds it: nanoseconds since the Unix epoch, at most those of the year 2262.

@@ -5,8 +5,7 @@
 use bytes::Bytes;
 use fantail_core::Time;
 use fantail_stores::{
-    BackfillStore, Claim, Counts, DocumentState, MAX_DOCUMENT_BYTES, NewDocument, NewSlot, SlotState,
-    StoreError,
+    BackfillStore, Claim, Counts, DocumentState, NewDocument, NewSlot, SlotState, StoreError,
 };
 use tempfile::TempDir;
 
@@ -36,6 +35,7 @@ fn new_document(id: &str) -> NewDocument {
         result: Bytes::from("result"),
         expires_at: after(3_600),
         max_tries: 2,
+        max_bytes: 1_000,
         slots: vec![
             new_slot("type", SlotState::Answered, "\"contract\""),
             new_slot("amounts", SlotState::Queued, "missed"),
@@ -192,13 +192,12 @@ async fn a_branch_that_may_not_be_tried_again_stays_missing() {
 #[tokio::test]
 async fn documents_are_bounded_in_size() {
     let (_folder, store) = new_store();
-    let request = Bytes::from(vec![b'x'; MAX_DOCUMENT_BYTES as usize - 5]);
     let slots = vec![new_slot("summary", SlotState::Queued, "missed")];
-    let large = NewDocument { request, slots, ..new_document("large") };
+    let large = NewDocument { request: Bytes::from(vec![b'x'; 989]), slots, ..new_document("large") };
     let error = store.enqueue(NOW, large.clone()).await.unwrap_err();
-    assert_eq!(error.to_string(), "the document has 67108871 bytes, at most 67108864 are kept");
+    assert_eq!(error.to_string(), "the document has 1001 bytes, at most 1000 are kept");
 
-    let fits = NewDocument { result: Bytes::new(), request: large.request.slice(1..), ..large };
+    let fits = NewDocument { request: large.request.slice(1..), ..large };
     store.enqueue(NOW, fits).await.unwrap();
     let claim = store.claim(NOW, LEASE, 10).await.unwrap().remove(0);
     assert_eq!(store.answer(&claim, Bytes::from("1234567")).await.unwrap(), Some(SlotState::Dead));

@@ -27,6 +27,7 @@ fn new_document(id: String) -> NewDocument {
         result: Bytes::new(),
         expires_at: NOW.saturating_add(Time::from_secs(3_600)),
         max_tries: 2,
+        max_bytes: 1 << 20,
         slots: vec![slot("type", SlotState::Answered), slot("summary", SlotState::Queued)],
         id,
     }
