@@ -4,6 +4,7 @@
 //! A rule is a function from a file's text to what is wrong in it. It says where (`path:line`) and what to do.
 
 mod commands;
+mod documents;
 mod layers;
 mod lengths;
 mod machine;
