@@ -24,6 +24,13 @@ pub enum StoreError {
         /// The newest version that this build reads.
         newest: i64,
     },
+    /// The lock file beside the store can't be used.
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<std::io::Error>,
+    },
     /// The threads that serve the file can't be started.
     Thread(Arc<std::io::Error>),
     /// More operations wait than the store queues.
@@ -55,6 +62,7 @@ impl fmt::Display for StoreError {
             StoreError::Open { path, source } => {
                 write!(f, "can't open the store {}: {source}", path.display())
             }
+            StoreError::Lock { path, source } => write!(f, "can't lock {}: {source}", path.display()),
             StoreError::NewerSchema { path, found, newest } => write!(
                 f,
                 "the store {} has schema {found}, but this build reads up to {newest}: use a newer fantail",
@@ -78,7 +86,7 @@ impl std::error::Error for StoreError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StoreError::Open { source, .. } | StoreError::Sqlite(source) => Some(&**source),
-            StoreError::Thread(source) => Some(&**source),
+            StoreError::Lock { source, .. } | StoreError::Thread(source) => Some(&**source),
             StoreError::NewerSchema { .. }
             | StoreError::Busy { .. }
             | StoreError::TooLarge { .. }

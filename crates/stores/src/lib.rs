@@ -8,6 +8,7 @@
 mod backoff;
 mod document;
 mod error;
+mod lock;
 mod schema;
 mod store;
 mod worker;

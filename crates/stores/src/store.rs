@@ -9,6 +9,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, named_params, params};
 
 use crate::document::{Claim, Counts, Document, NewDocument, Slot, SlotState};
+use crate::lock::Lock;
 use crate::worker::Worker;
 use crate::{StoreError, schema};
 
@@ -70,6 +71,7 @@ struct Inner {
     // The reader goes first: the connection that closes last empties the write-ahead log, and only a writer can.
     reader: Worker,
     writer: Worker,
+    _lock: Lock,
 }
 
 impl std::fmt::Debug for BackfillStore {
@@ -79,14 +81,20 @@ impl std::fmt::Debug for BackfillStore {
 }
 
 impl BackfillStore {
-    /// Opens the store in the file `path`, or makes one there.
+    /// Opens the store in the file `path`, or makes one there. A lock file beside it tells who else has it open: when
+    /// nobody has, the leases are those of processes that are gone, and end at once.
     ///
     /// # Errors
     /// The file can't be opened or made, is no SQLite file, or is of a newer version.
     pub fn open(path: &Path) -> Result<BackfillStore, StoreError> {
         let writer = schema::open_writer(path)?;
         let reader = schema::open_reader(path)?;
+        let lock = Lock::take(path, || {
+            let ended = "UPDATE slot SET due_at = 0 WHERE state = 'leased'";
+            writer.execute_batch(ended).map_err(StoreError::from)
+        })?;
         let inner = Inner {
+            _lock: lock,
             reader: Worker::start("store-reader", reader, TransactionBehavior::Deferred)?,
             writer: Worker::start("store-writer", writer, TransactionBehavior::Immediate)?,
         };
@@ -146,21 +154,19 @@ impl BackfillStore {
         self.inner.writer.run(move |connection| Ok(fail(connection, slot, fence, retry_at, &error)?)).await
     }
 
-    /// Hands a claim back untried: the branch is queued as if it had not been taken. For workers that stop.
+    /// Hands a claim back untried: the branch is queued again from `at` on, and the try does not count. For workers that
+    /// stop, or get no permit.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn release(&self, now: Time, claim: &Claim) -> Result<(), StoreError> {
+    pub async fn release(&self, claim: &Claim, at: Time) -> Result<(), StoreError> {
         let (slot, fence) = (claim.slot, claim.fence);
+        let sql = "UPDATE slot SET state = 'queued', tries = tries - 1, due_at = ?3
+                   WHERE number = ?1 AND fence = ?2 AND state = 'leased'";
         self.inner
             .writer
             .run(move |connection| {
-                connection
-                    .prepare_cached(
-                        "UPDATE slot SET state = 'queued', tries = tries - 1, due_at = ?3
-                         WHERE number = ?1 AND fence = ?2 AND state = 'leased'",
-                    )?
-                    .execute(params![slot, fence, At(now)])?;
+                connection.prepare_cached(sql)?.execute(params![slot, fence, At(at)])?;
                 Ok(())
             })
             .await

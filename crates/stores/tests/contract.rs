@@ -98,7 +98,7 @@ async fn a_claimed_branch_is_nobody_elses_until_the_lease_runs_out() {
     assert_eq!((second.len(), second[0].number), (1, 2));
     // The first worker was slow, not dead: it may not say that the second one failed.
     assert_eq!(store.fail(&first, None, "late").await.unwrap(), None);
-    store.release(after(60), &first).await.unwrap();
+    store.release(&first, after(60)).await.unwrap();
     assert_eq!(states(&store, "one").await, [SlotState::Leased]);
 }
 
@@ -160,8 +160,9 @@ async fn nobody_waits_for_a_try_after_the_document_expires() {
 async fn a_released_claim_counts_as_no_try() {
     let (_folder, store) = new_store();
     let claim = one_claim(&store, 1).await;
-    store.release(after(1), &claim).await.unwrap();
-    assert_eq!(store.claim(after(1), LEASE, 10).await.unwrap()[0].number, 1);
+    store.release(&claim, after(5)).await.unwrap();
+    assert_eq!(store.claim(after(4), LEASE, 10).await.unwrap(), []);
+    assert_eq!(store.claim(after(5), LEASE, 10).await.unwrap()[0].number, 1);
 }
 
 #[tokio::test]
@@ -235,6 +236,23 @@ async fn what_is_queued_is_written_before_the_store_closes() {
     drop(store);
     let store = BackfillStore::open(&folder.path().join("backfill.sqlite")).unwrap();
     assert_eq!(store.counts().await.unwrap().documents, 1);
+}
+
+#[tokio::test]
+async fn leases_end_with_the_last_process_that_has_the_store_open() {
+    let (folder, store) = new_store();
+    let path = folder.path().join("backfill.sqlite");
+    one_claim(&store, 2).await;
+    let second = BackfillStore::open(&path).unwrap();
+    assert_eq!(second.claim(NOW, LEASE, 10).await.unwrap(), []);
+    drop((store, second));
+    let third = BackfillStore::open(&path).unwrap();
+    assert_eq!(third.claim(NOW, LEASE, 10).await.unwrap()[0].number, 2);
+    drop(third);
+    // That was the last allowed try.
+    let fourth = BackfillStore::open(&path).unwrap();
+    assert_eq!(fourth.claim(NOW, LEASE, 10).await.unwrap(), []);
+    assert_eq!(states(&fourth, "one").await, [SlotState::Dead]);
 }
 
 #[tokio::test]
