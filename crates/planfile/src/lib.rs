@@ -1,1 +1,26 @@
-//! (stub)
+//! The texts of fantail: plan files and laws, routes, plans in short form and percentiles on a command line.
+//!
+//! Everything that is wrong with a text is found at once, each at its line and column, with what was expected and the
+//! nearest right word. Nothing here knows a file: [`Config::parse`] takes its bytes.
+//!
+//! What a plan file may say is listed in [`keys::KEYS`], the list that the reader itself goes by.
+
+mod config;
+mod decimal;
+pub mod keys;
+mod law;
+mod percentile;
+mod problem;
+mod read;
+mod route;
+mod short;
+mod text;
+mod url;
+
+pub use config::{Backfill, BranchEntry, Config, Match, PlanEntry, Serves};
+pub use law::parse_law;
+pub use percentile::Percentile;
+pub use problem::{Problem, Problems};
+pub use route::{Captures, Route};
+pub use short::ShortForm;
+pub use url::UrlTemplate;

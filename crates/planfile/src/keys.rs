@@ -1,0 +1,197 @@
+//! Every key that a plan file may have: the one list behind the documentation, the reader and its suggestions.
+
+/// A table of a plan file that holds keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Scope {
+    /// The file itself.
+    File,
+    /// `[limiter.NAME]`: one shared resource.
+    Limiter,
+    /// `[plan.NAME]`.
+    Plan,
+    /// `backfill = {…}` of a plan.
+    Backfill,
+    /// `hedge = {…}` of a plan: the copies of every branch that states none of its own.
+    Hedge,
+    /// `[plan.NAME.defaults]`: what holds for every branch that does not state it.
+    Defaults,
+    /// `[plan.NAME.each]`: many like branches.
+    Each,
+    /// `[plan.NAME.branch]` with `BRANCH = {…}`, or `[plan.NAME.branch.BRANCH]`.
+    Branch,
+    /// `hedge = {…}` of a branch or of `each`.
+    BranchHedge,
+}
+
+impl Scope {
+    /// How the table is written in a file.
+    pub fn place(self) -> &'static str {
+        match self {
+            Scope::File => "the file",
+            Scope::Limiter => "[limiter.NAME]",
+            Scope::Plan => "[plan.NAME]",
+            Scope::Backfill => "the plan's `backfill`",
+            Scope::Hedge => "the plan's `hedge`",
+            Scope::Defaults => "[plan.NAME.defaults]",
+            Scope::Each => "[plan.NAME.each]",
+            Scope::Branch => "[plan.NAME.branch.BRANCH]",
+            Scope::BranchHedge => "the `hedge` of a branch",
+        }
+    }
+
+    /// The keys that the table may have.
+    pub fn keys(self) -> impl Iterator<Item = &'static Key> {
+        KEYS.iter().filter(move |key| key.scopes.contains(&self))
+    }
+}
+
+/// One key of a plan file.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The tables that may hold it.
+    pub scopes: &'static [Scope],
+    /// Its name.
+    pub name: &'static str,
+    /// What values it takes.
+    pub value: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Lines of TOML that state it, with what it can't be without.
+    pub example: &'static str,
+}
+
+macro_rules! keys {
+    ($([$($scope:ident)+] $name:literal = $value:literal, or $default:literal: $meaning:literal, as $example:literal;)+) => {
+        /// Every key of a plan file.
+        ///
+        /// | in | key | value | default | meaning |
+        /// |---|---|---|---|---|
+        $(#[doc = concat!("| ", $("[`", stringify!($scope), "`](Scope::", stringify!($scope), ") ",)+
+            "| `", $name, "` | ", $value, " | ", $default, " | ", $meaning, " |")])+
+        pub const KEYS: &[Key] = &[$(Key {
+            scopes: &[$(Scope::$scope),+],
+            name: $name,
+            value: $value,
+            default: $default,
+            meaning: $meaning,
+            example: $example,
+        }),+];
+    };
+}
+
+keys! {
+    [File] "limiter" = "tables by name", or "none":
+        "shared resources that branches of any plan may name", as "limiter.llm.gate = 10";
+    [File] "plan" = "tables by name", or "at least one is needed":
+        "the plans", as "plan.a.branch.b = {}";
+
+    [Limiter] "gate" = "1 or more", or "no bound":
+        "the weight that may run at once", as "gate = 10";
+    [Limiter] "rate" = "`\"300/min\"`: permits in a time", or "no bound":
+        "the weight that may start in a time; needs `burst`", as "rate = \"300/min\"\nburst = 5";
+    [Limiter] "burst" = "1 or more", or "none; goes with `rate`":
+        "the weight that may start at once after an idle time, on top of the rate", as "rate = \"5/s\"\nburst = 5";
+    [Limiter] "pushback_cap" = "duration", or "`\"60s\"`":
+        "the longest pause that a server may ask for; beyond it waiters are refused", as "pushback_cap = \"30s\"";
+
+    [Plan] "route" = "`\"POST /path/{parameter}\"`", or "none: the plan is not served":
+        "which requests start a job", as "route = \"GET /a\"\ndefaults.url = \"http://127.0.0.1:9001/\"";
+    [Plan] "wait_for" = "`\"all\"`, a number k of branches, or a share like `\"95%\"`", or "`\"all\"`":
+        "the barrier: when a job stops waiting", as "wait_for = 1";
+    [Plan] "at_least" = "0 to k", or "k; for `\"all\"` the number of required branches":
+        "the fewest answers that a result may hold", as "at_least = 1";
+    [Plan] "deadline" = "duration", or "none":
+        "when a job gives up, counted from its start", as "deadline = \"2.5s\"";
+    [Plan] "backfill" = "`true`, `false` or a table", or "`false`":
+        "whether missing optional branches of partial results are filled in later",
+        as "backfill = true\ndefaults.optional = true";
+    [Plan] "hedge" = "`false` or a table", or "`false`":
+        "copies for every branch that states no `hedge` of its own",
+        as "hedge = { after = \"1s\" }\ndefaults.repeatable = true";
+    [Plan] "defaults" = "table", or "none":
+        "what holds for every branch that does not state it", as "defaults = {}";
+    [Plan] "branch" = "tables by name", or "none":
+        "the branches, in the order that breaks ties; the name is the key of the answer", as "branch.c = {}";
+    [Plan] "each" = "table", or "none":
+        "many like branches", as "each = { count = 2, name = \"x-{i}\" }";
+
+    [Backfill] "enqueue_timeout" = "duration", or "`\"100ms\"`":
+        "how long storing the job may hold up a result beyond the deadline", as "enqueue_timeout = \"50ms\"";
+    [Backfill] "ttl" = "duration", or "`\"24h\"`":
+        "how long a document is kept", as "ttl = \"1h\"";
+    [Backfill] "max_bytes" = "1 or more", or "1048576":
+        "the largest document that is kept, request and answers together", as "max_bytes = 65536";
+    [Backfill] "tries" = "1 or more", or "8":
+        "how often a branch is tried before it is given up", as "tries = 3";
+
+    [Hedge BranchHedge] "after" = "`\"p95\"`, a duration, or a list of them", or "needed unless `race` is there":
+        "how long the primary may run, from its permit, before each copy is due; a percentile is that of `latency`",
+        as "after = \"1s\"";
+    [Hedge BranchHedge] "race" = "2 to 16", or "none":
+        "instead of `after`: attempts that start at once, the primary among them", as "race = 2";
+    [Hedge BranchHedge] "warming" = "duration", or "none":
+        "the delay in place of a percentile that is not known: while it is not measured and no `latency` is stated",
+        as "after = \"p95\"\nwarming = \"1.5s\"";
+    [Hedge BranchHedge] "floor" = "duration", or "none":
+        "the least that a percentile may be as a delay", as "after = \"p95\"\nwarming = \"1s\"\nfloor = \"5ms\"";
+    [Hedge BranchHedge] "cap" = "duration", or "the deadline less `min_useful`":
+        "the most that a percentile may be as a delay", as "after = \"p95\"\nwarming = \"1s\"\ncap = \"2s\"";
+    [Hedge BranchHedge] "min_useful" = "duration", or "the median of `latency`, or 0s without one":
+        "a copy with less time left than this is not sent", as "after = \"1s\"\nmin_useful = \"200ms\"";
+    [Hedge BranchHedge] "distinct" = "`true` or `false`", or "`false`":
+        "whether a copy needs a target of its own", as "race = 2\ndistinct = true";
+    [Hedge] "extra" = "share like `\"5%\"`", or "`\"5%\"`":
+        "the budget: what each answered primary of the plan earns, as a share of a copy",
+        as "after = \"1s\"\nextra = \"2%\"";
+    [Hedge] "burst" = "1 or more", or "20":
+        "the most copies that the budget saves up", as "after = \"1s\"\nburst = 5";
+    [Hedge] "in_flight" = "1 or more", or "no bound":
+        "the most copies of the plan that may run at once", as "after = \"1s\"\nin_flight = 10";
+
+    [Each] "count" = "1 to 1000000", or "needed": "how many branches there are", as "count = 1";
+    [Each] "name" = "text with `{i}`", or "needed": "their names; `{i}` is 0, 1, … up to `count` less one", as "name = \"b-{i}\"";
+
+    [Defaults Each Branch] "url" = "`\"http://host/{branch}\"`", or "none; needed, or `targets`, with a `route`":
+        "the target. `{branch}` is the branch's name, `{i}` its number in `each`, `{query}` the request's query, \
+         and `{parameter}` one of the route's path", as "url = \"http://127.0.0.1:9001/{branch}?{query}\"";
+    [Defaults Each Branch] "targets" = "list of such URLs", or "none":
+        "instead of `url`: targets that serve the branch alike; a copy goes to one that was not tried yet",
+        as "targets = [\"http://127.0.0.1:9001/\", \"http://127.0.0.1:9002/\"]";
+    [Defaults Each Branch] "latency" = "law, like `\"lognormal:median=1s,sigma=0.6\"`", or "none; needed to predict":
+        "the latency of one attempt, until it is measured", as "latency = \"p50=0.8s,p95=1.5s,p99=2.4s\"";
+    [Defaults Each Branch] "optional" = "`true` or `false`", or "`false` for `wait_for = \"all\"`, else `true`":
+        "whether a result may lack the branch", as "optional = true";
+    [Defaults Each Branch] "deadline" = "duration", or "the plan's":
+        "when the branch must have answered, counted from the job's start", as "deadline = \"1s\"";
+    [Defaults Each Branch] "attempt_timeout" = "duration", or "none":
+        "how long one attempt may run, counted from its permit", as "attempt_timeout = \"1s\"";
+    [Defaults Each Branch] "repeatable" = "`true` or `false`", or "`true` for a GET or HEAD route, else `false`":
+        "whether the request may be sent twice, as copies are", as "repeatable = true";
+    [Defaults Each Branch] "limiter" = "name of a limiter", or "none":
+        "what permits its attempts", as "limiter = \"llm\"";
+    [Defaults Each Branch] "weight" = "1 or more", or "1":
+        "what one attempt takes of the limiter", as "limiter = \"llm\"\nweight = 2";
+    [Defaults Each Branch] "cost" = "number, 0 or more", or "not stated":
+        "what one call costs, in your unit of money", as "cost = 0.004";
+    [Each Branch] "hedge" = "`false` or a table", or "the plan's":
+        "its copies", as "hedge = { after = \"1s\" }\nrepeatable = true";
+}
+
+/// Keys that are planned but not there yet, each with the table that will hold it.
+pub(crate) const NOT_YET: &[(Scope, &str)] = &[(Scope::Plan, "observe"), (Scope::Each, "for_each")];
+
+/// Words that people try, with what to write: too far from the right key for a suggestion by spelling.
+pub(crate) const INSTEAD: &[(&str, &str)] = &[
+    ("required", "write `optional = false`"),
+    ("timeout", "write `deadline`, counted from the job's start, or a branch's `attempt_timeout`"),
+    ("branches", "write [plan.NAME.branch]"),
+];
+
+/// The first table other than `scope` that may hold `name`.
+pub(crate) fn elsewhere(scope: Scope, name: &str) -> Option<Scope> {
+    let key = KEYS.iter().find(|key| key.name == name && !key.scopes.contains(&scope))?;
+    key.scopes.first().copied()
+}

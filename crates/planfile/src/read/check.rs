@@ -1,0 +1,313 @@
+//! From what is stated to checked plans, with the core's errors at the places that they are about.
+
+use std::ops::Range;
+
+use fantail_core::{BranchSpec, Field, Plan, PlanError, PlanErrors, PlanSpec, WaitFor};
+
+use super::branch::{BranchKeys, Group};
+use super::hedge::resolve;
+use super::limiter::LimiterDraft;
+use super::plan::PlanDraft;
+use super::reader::{At, Reader};
+use crate::config::{BranchEntry, PlanEntry};
+use crate::problem::{Fault, list_and_more, quote};
+use crate::route::Route;
+use crate::url::{Known, UrlTemplate, template};
+
+/// The plans of all drafts that are right.
+pub(super) fn plans(
+    reader: &mut Reader<'_>,
+    drafts: &[PlanDraft<'_>],
+    limiters: &[LimiterDraft],
+) -> Vec<PlanEntry> {
+    drafts.iter().filter_map(|draft| plan(reader, draft, limiters)).collect()
+}
+
+fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft]) -> Option<PlanEntry> {
+    let groups = draft.groups.as_ref()?;
+    if groups.is_empty() {
+        let name = draft.name;
+        let message = format!(
+            "plan {} has no branches; expected [plan.{name}.branch] or [plan.{name}.each]",
+            quote(name)
+        );
+        reader.fault(draft.name_span.clone(), message);
+        return None;
+    }
+    let mut specs = Vec::new();
+    let mut entries = Vec::new();
+    let mut group_of = Vec::new();
+    let mut hedges = HedgeFaults::default();
+    for (index, group) in groups.iter().enumerate() {
+        let spec = branch(reader, draft, group, &mut hedges);
+        let mut urls_are_right = true;
+        for (name, i) in group.names.iter() {
+            let targets = if urls_are_right { targets(reader, draft, group, &name, i) } else { None };
+            urls_are_right = targets.is_some();
+            entries.push(BranchEntry {
+                law: group.keys.latency.as_ref().map(|law| law.value.clone()),
+                targets: targets.unwrap_or_default(),
+            });
+            specs.push(BranchSpec { name, ..spec.clone() });
+            group_of.push(index);
+        }
+    }
+    hedges.note(reader);
+    let spec = PlanSpec {
+        wait_for: draft.wait_for.as_ref().map_or(WaitFor::All, |at| at.value),
+        at_least: value(draft.at_least.as_ref()),
+        deadline: value(draft.deadline.as_ref()),
+        hedge_budget: draft.budget,
+        backfill: draft.backfill.is_some(),
+        limiters: limiters.iter().map(|limiter| limiter.spec.clone()).collect(),
+        ..PlanSpec::new(draft.name, specs)
+    };
+    let plan = match Plan::new(spec) {
+        Ok(plan) => plan,
+        Err(errors) => {
+            Places { draft, groups, limiters, group_of }.note(reader, &errors);
+            return None;
+        }
+    };
+    if let Some(backfill) = &draft.backfill
+        && plan.required() == plan.n()
+    {
+        let message = "`backfill` without an optional branch; there would be nothing to fill in";
+        reader.fault(backfill.span.clone(), message);
+    }
+    let route = draft.route.as_ref().and_then(|route| route.value.clone());
+    Some(PlanEntry { plan, route, backfill: value(draft.backfill.as_ref()), branches: entries })
+}
+
+fn value<T: Copy>(stated: Option<&At<T>>) -> Option<T> {
+    stated.map(|at| at.value)
+}
+
+/// What the branches of a group have in common; their name is left empty.
+fn branch<'a>(
+    reader: &mut Reader<'_>,
+    draft: &PlanDraft<'a>,
+    group: &Group<'a>,
+    hedges: &mut HedgeFaults<'a>,
+) -> BranchSpec {
+    let BranchKeys {
+        optional,
+        deadline,
+        attempt_timeout,
+        repeatable,
+        limiter,
+        weight,
+        cost,
+        urls,
+        latency,
+        ..
+    } = &group.keys;
+    let route = draft.route.as_ref().map(|route| &route.value);
+    // Whether a route that is not right would have made it repeatable is not known.
+    let by_route = route.is_some_and(|route| route.as_ref().is_none_or(Route::is_repeatable));
+    if let (Some(weight), None) = (weight, limiter) {
+        reader.fault(weight.span.clone(), "`weight` without `limiter`; it would do nothing");
+    }
+    if let (Some(_), None) = (route, urls) {
+        let message = format!(
+            "branch {} has neither `url` nor `targets`, but its plan has a route",
+            quote(group.names.label())
+        );
+        reader.fault(group.span.clone(), message);
+    }
+    let deadline = value(deadline.as_ref());
+    let rule = match &group.keys.hedge {
+        Some(own) => own.value.as_ref(),
+        None => draft.hedge.as_ref().map(|hedge| &hedge.value),
+    };
+    let law = latency.as_ref().map(|law| &law.value);
+    let hedge = rule.map(|rule| resolve(rule, law, deadline.or(value(draft.deadline.as_ref()))));
+    let hedge = hedge.transpose().unwrap_or_else(|faults| {
+        hedges.add(group, faults);
+        None
+    });
+    BranchSpec {
+        required: optional.as_ref().map(|optional| !optional.value),
+        deadline,
+        attempt_timeout: value(attempt_timeout.as_ref()),
+        hedge,
+        repeatable: repeatable.as_ref().map_or(by_route, |at| at.value),
+        targets: urls.as_ref().map_or(1, |urls| urls.value.len().max(1) as u32),
+        limiter: limiter.as_ref().and_then(|at| at.value),
+        // Without a limiter the fault is noted above.
+        weight: weight.as_ref().filter(|_| limiter.is_some()).map_or(1, |at| at.value),
+        cost: value(cost.as_ref()),
+        ..BranchSpec::new("")
+    }
+}
+
+/// Faults of copies, like ones of several branches once: a plan's `hedge` holds for all of them.
+#[derive(Default)]
+struct HedgeFaults<'a>(Vec<(Fault, Vec<&'a str>)>);
+
+impl<'a> HedgeFaults<'a> {
+    fn add(&mut self, group: &Group<'a>, faults: Vec<Fault>) {
+        for fault in faults {
+            match self.0.iter_mut().find(|(noted, _)| *noted == fault) {
+                Some((_, names)) => names.push(group.names.label()),
+                None => self.0.push((fault, vec![group.names.label()])),
+            }
+        }
+    }
+
+    fn note(self, reader: &mut Reader<'_>) {
+        for (Fault { span, message }, names) in self.0 {
+            reader.fault(span, format!("{}{message}", subject(&names)));
+        }
+    }
+}
+
+/// `branch x: `, as the start of a message.
+fn subject(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => format!("branch {}: ", quote(name)),
+        _ => format!("branches {}: ", list_and_more(names)),
+    }
+}
+
+/// The targets of one branch; `None` when a URL is not right.
+fn targets(
+    reader: &mut Reader<'_>,
+    draft: &PlanDraft<'_>,
+    group: &Group<'_>,
+    name: &str,
+    i: Option<u32>,
+) -> Option<Vec<UrlTemplate>> {
+    let Some(urls) = &group.keys.urls else { return Some(Vec::new()) };
+    let route = match &draft.route {
+        // Which parameters it would have is not known.
+        Some(At { value: None, .. }) => return None,
+        Some(At { value: Some(route), .. }) => Some(route),
+        None => None,
+    };
+    let parameters: Vec<&str> = route.iter().flat_map(|route| route.parameters()).collect();
+    let mut list = Vec::new();
+    for text in &urls.value {
+        match template(text.str, Known { branch: name, i, parameters: &parameters }) {
+            Ok(template) => list.push(template),
+            Err(faults) => reader.faults_in("url", text, faults),
+        }
+    }
+    (list.len() == urls.value.len()).then_some(list)
+}
+
+/// Where in the file the core's errors are.
+struct Places<'d, 'a> {
+    draft: &'d PlanDraft<'a>,
+    groups: &'d [Group<'a>],
+    limiters: &'d [LimiterDraft],
+    /// The group of each branch.
+    group_of: Vec<usize>,
+}
+
+impl Places<'_, '_> {
+    /// Notes the errors, like ones of several branches once.
+    fn note(&self, reader: &mut Reader<'_>, errors: &PlanErrors) {
+        let mut noted: Vec<(Range<usize>, &PlanError, Vec<&str>)> = Vec::new();
+        for error in errors.iter() {
+            let span = self.span(&error.field);
+            let name = match &error.field {
+                Field::Branch { name, .. } => Some(name.as_str()),
+                _ => None,
+            };
+            let same = noted.iter_mut().find(|(place, first, _)| {
+                *place == span
+                    && key(&first.field) == key(&error.field)
+                    && (&first.value, &first.expected) == (&error.value, &error.expected)
+            });
+            match same {
+                Some((_, _, names)) => names.extend(name),
+                None => noted.push((span, error, name.into_iter().collect())),
+            }
+        }
+        for (span, error, names) in noted {
+            reader.fault(span, self.message(error, &names));
+        }
+    }
+
+    fn message(&self, error: &PlanError, names: &[&str]) -> String {
+        let PlanError { field, value, expected } = error;
+        let mut message = format!("{}`{}`: got {value}, expected {expected}", subject(names), key(field));
+        if let Field::Branch { index, field: "hedge", .. } = field
+            && !self.groups[self.group_of[*index]].keys.repeatable.as_ref().is_some_and(|at| at.value)
+            && expected == "a repeatable branch"
+        {
+            message.push_str(
+                ": state `repeatable = true` if its request may be sent twice, else `hedge = false`",
+            );
+        }
+        message
+    }
+
+    fn span(&self, field: &Field) -> Range<usize> {
+        let name = || self.draft.name_span.clone();
+        match field {
+            Field::Plan(field) => self.of_plan(field).unwrap_or_else(name),
+            Field::Branch { index, field, .. } => {
+                let group = &self.groups[self.group_of[*index]];
+                self.of_branch(group, field).unwrap_or_else(|| group.span.clone())
+            }
+            Field::Limiter { index, field, .. } => {
+                let limiter = &self.limiters[*index];
+                let stated = match *field {
+                    "gate" => &limiter.gate,
+                    "rate" => &limiter.rate,
+                    "burst" => &limiter.burst,
+                    "pushback_cap" => &limiter.pushback_cap,
+                    _ => &None,
+                };
+                stated.clone().unwrap_or_else(|| limiter.name_span.clone())
+            }
+            _ => name(),
+        }
+    }
+
+    fn of_plan(&self, field: &str) -> Option<Range<usize>> {
+        match field {
+            "wait_for" => span(self.draft.wait_for.as_ref()),
+            "at_least" => span(self.draft.at_least.as_ref()),
+            "deadline" => span(self.draft.deadline.as_ref()),
+            "hedge budget" => span(self.draft.hedge.as_ref()),
+            _ => None,
+        }
+    }
+
+    fn of_branch(&self, group: &Group<'_>, field: &str) -> Option<Range<usize>> {
+        let keys = &group.keys;
+        let rule = match &keys.hedge {
+            Some(own) => own.value.as_ref(),
+            None => self.draft.hedge.as_ref().map(|hedge| &hedge.value),
+        };
+        match field {
+            "deadline" => span(keys.deadline.as_ref()),
+            "attempt_timeout" => span(keys.attempt_timeout.as_ref()),
+            "targets" => span(keys.urls.as_ref()),
+            "cost" => span(keys.cost.as_ref()),
+            "weight" => span(keys.weight.as_ref()),
+            "limiter" => span(keys.limiter.as_ref()),
+            "hedge" => rule.map(|rule| rule.copies.span.clone()),
+            "min_useful" => rule.and_then(|rule| span(rule.min_useful.as_ref())),
+            "distinct" => rule.and_then(|rule| rule.distinct.clone()),
+            _ => None,
+        }
+    }
+}
+
+fn span<T>(stated: Option<&At<T>>) -> Option<Range<usize>> {
+    stated.map(|at| at.span.clone())
+}
+
+/// The key that a field of the core is stated by.
+fn key(field: &Field) -> &'static str {
+    match field {
+        Field::Plan("hedge budget") => "hedge",
+        Field::Plan(field) | Field::Branch { field, .. } | Field::Limiter { field, .. } => field,
+        _ => "plan",
+    }
+}

@@ -1,0 +1,77 @@
+//! `[limiter.NAME]`.
+
+use std::ops::Range;
+
+use fantail_core::{LimiterSpec, Rate, Time};
+
+use super::named;
+use super::reader::{At, Entry, Reader};
+use crate::keys::Scope;
+use crate::problem::quote;
+
+/// A limiter with the places of what it states.
+pub(super) struct LimiterDraft {
+    pub(super) spec: LimiterSpec,
+    pub(super) name_span: Range<usize>,
+    pub(super) gate: Option<Range<usize>>,
+    pub(super) rate: Option<Range<usize>>,
+    pub(super) burst: Option<Range<usize>>,
+    pub(super) pushback_cap: Option<Range<usize>>,
+}
+
+pub(super) fn limiters(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<LimiterDraft> {
+    named(reader, entry).iter().map(|entry| limiter(reader, entry)).collect()
+}
+
+fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
+    let mut draft = LimiterDraft {
+        spec: LimiterSpec::new(entry.key),
+        name_span: entry.key_span.clone(),
+        gate: None,
+        rate: None,
+        burst: None,
+        pushback_cap: None,
+    };
+    let Some(mut table) = reader.table(entry, Scope::Limiter) else { return draft };
+    if let Some(At { value, span }) = reader.read(&mut table, "gate", Reader::count) {
+        (draft.spec.gate, draft.gate) = (Some(value), Some(span));
+    }
+    if let Some(At { value, span }) = reader.read(&mut table, "pushback_cap", Reader::time) {
+        (draft.spec.pushback_cap, draft.pushback_cap) = (value, Some(span));
+    }
+    let (rate, burst) = (table.take("rate"), table.take("burst"));
+    let permits = rate.as_ref().and_then(|rate| self::rate(reader, rate));
+    let saved = burst.as_ref().and_then(|burst| reader.count(burst));
+    draft.rate = rate.as_ref().map(|rate| rate.span.clone());
+    draft.burst = burst.as_ref().map(|burst| burst.span.clone());
+    match (rate, burst) {
+        (Some(rate), None) => {
+            let message = "`rate` without `burst`; expected how many may start at once after an idle time";
+            reader.fault(rate.key_span, message);
+        }
+        (None, Some(burst)) => reader.fault(burst.key_span, "`burst` without `rate`; it would do nothing"),
+        _ => {}
+    }
+    if let (Some((permits, per)), Some(burst)) = (permits, saved) {
+        draft.spec.rate = Some(Rate { permits, per, burst });
+    }
+    reader.finish(table);
+    draft
+}
+
+/// `300/min`: permits, a slash, and a unit of time or a duration.
+fn rate(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(u32, Time)> {
+    let expected = "permits in a time, in quotes, like \"300/min\" or \"20/10s\"";
+    let text = reader.text_or(entry, expected)?.str;
+    let parsed = text.split_once('/').and_then(|(permits, per)| {
+        let per = per.trim();
+        let per =
+            if per.starts_with(|c: char| c.is_ascii_digit()) { per.to_owned() } else { format!("1{per}") };
+        Some((permits.trim().parse().ok()?, per.parse().ok()?))
+    });
+    if parsed.is_none() {
+        reader
+            .fault(entry.span.clone(), format!("`rate`: {} is not a rate; expected {expected}", quote(text)));
+    }
+    parsed
+}

@@ -1,0 +1,212 @@
+//! A plan in short form, as on a command line: `first:5+hedge:p95+deadline:2.5s`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use fantail_core::plan::PPM;
+use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
+use fantail_model::Law;
+
+use crate::config::{BranchEntry, PlanEntry};
+use crate::decimal;
+use crate::percentile::{looks_like_percentile, percentile};
+use crate::problem::{Fault, Problems, did_you_mean, list, quote};
+use crate::read::{After, At, Copies, HedgeRule, race, resolve, time_error};
+use crate::text::parts;
+
+/// A plan in short form: clauses joined by `+`, at most one of a kind.
+///
+/// - barrier: `all` (the default), `first:K`, `share:F` with a share like `95%` or `0.95`;
+/// - copies: `hedge:p95` after that percentile of the branch's law, `hedge:2.5s` after a time, `race:R` for R attempts
+///   at once; branches count as repeatable, and copies are not capped by a budget, as no clause states one;
+/// - `deadline:D`;
+/// - `at-least:K`, the fewest answers that a result may hold.
+///
+/// ```
+/// use fantail_planfile::{ShortForm, parse_law};
+///
+/// let law = parse_law("lognormal:median=1s,sigma=0.6")?;
+/// let short = ShortForm::parse("first:5+hedge:p95+deadline:6s")?;
+/// let entry = short.plan(&vec![law; 8])?;
+/// assert_eq!((entry.plan.n(), entry.plan.k()), (8, 5));
+/// assert_eq!(entry.plan.branches()[0].delays()[0].to_string(), "2.682937231s");
+///
+/// let problems = ShortForm::parse("fist:5+hedge:p95").unwrap_err();
+/// assert!(problems.to_string().starts_with("strategy:1:1: unknown clause `fist`"));
+/// # Ok::<(), fantail_planfile::Problems>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ShortForm {
+    text: String,
+    wait_for: Option<At<WaitFor>>,
+    at_least: Option<At<u32>>,
+    deadline: Option<At<Time>>,
+    copies: Option<At<Copies>>,
+}
+
+/// What a clause is about; one of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Barrier,
+    Copies,
+    Deadline,
+    AtLeast,
+    /// How the branches follow one another.
+    Shape,
+}
+
+/// Every clause: its word, its kind, and what follows the colon; nothing follows a word without one.
+const CLAUSES: [(&str, Kind, &str); 10] = [
+    ("all", Kind::Barrier, ""),
+    ("first", Kind::Barrier, "5"),
+    ("share", Kind::Barrier, "95%"),
+    ("hedge", Kind::Copies, "p95"),
+    ("race", Kind::Copies, "2"),
+    ("deadline", Kind::Deadline, "2.5s"),
+    ("at-least", Kind::AtLeast, "3"),
+    ("sequential", Kind::Shape, ""),
+    ("batch", Kind::Shape, "10"),
+    ("tree", Kind::Shape, "4x8"),
+];
+
+impl ShortForm {
+    /// Reads a plan in short form.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each at its column.
+    pub fn parse(text: &str) -> Result<ShortForm, Problems> {
+        let mut short =
+            ShortForm { text: text.to_owned(), wait_for: None, at_least: None, deadline: None, copies: None };
+        let mut faults = Vec::new();
+        let mut stated: BTreeMap<Kind, &str> = BTreeMap::new();
+        for (offset, clause) in parts(text, '+') {
+            let result = find(clause).and_then(|(word, kind, argument)| match stated.insert(kind, word) {
+                Some(other) => {
+                    Err((0..clause.len(), format!("`{word}` beside `{other}`; expected one of them")))
+                }
+                None => short.read(offset, word, argument, clause.len() - argument.len()),
+            });
+            if let Err((span, message)) = result {
+                faults.push(Fault::new(span, message).moved(offset));
+            }
+        }
+        if faults.is_empty() { Ok(short) } else { Err(Problems::locate(SOURCE, text, faults)) }
+    }
+
+    /// The text as given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The plan over branches with these laws, one for each; named as the text.
+    ///
+    /// # Errors
+    /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column.
+    pub fn plan(&self, laws: &[Law]) -> Result<PlanEntry, Problems> {
+        let deadline = self.deadline.as_ref().map(|at| at.value);
+        let rule = self.copies.clone().map(HedgeRule::new);
+        let mut faults = Vec::new();
+        let mut branches = Vec::new();
+        for (i, law) in laws.iter().enumerate() {
+            let hedge = rule.as_ref().map(|rule| resolve(rule, Some(law), deadline)).transpose();
+            let hedge = hedge.unwrap_or_else(|more| {
+                faults.extend(more);
+                None
+            });
+            branches.push(BranchSpec { hedge, repeatable: true, ..BranchSpec::new(format!("branch-{i}")) });
+        }
+        let spec = PlanSpec {
+            wait_for: self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value),
+            at_least: self.at_least.as_ref().map(|at| at.value),
+            deadline,
+            hedge_budget: BudgetSpec { share: PPM, burst: u32::MAX, in_flight: None },
+            ..PlanSpec::new(self.text.as_str(), branches)
+        };
+        let plan = Plan::new(spec).map_err(|errors| faults.extend(self.faults(&errors)));
+        match plan {
+            Ok(plan) if faults.is_empty() => {
+                let branches = laws
+                    .iter()
+                    .map(|law| BranchEntry { law: Some(law.clone()), targets: Vec::new() })
+                    .collect();
+                Ok(PlanEntry { plan, route: None, backfill: None, branches })
+            }
+            _ => Err(Problems::locate(SOURCE, &self.text, faults)),
+        }
+    }
+
+    /// The core's errors at the clauses that they are about.
+    fn faults(&self, errors: &PlanErrors) -> Vec<Fault> {
+        let fault = |field: &Field, message: String| {
+            let span = match field {
+                Field::Plan("wait_for") => self.wait_for.as_ref().map(|at| at.span.clone()),
+                Field::Plan("at_least") => self.at_least.as_ref().map(|at| at.span.clone()),
+                Field::Plan("deadline") => self.deadline.as_ref().map(|at| at.span.clone()),
+                Field::Branch { field: "hedge", .. } => self.copies.as_ref().map(|at| at.span.clone()),
+                _ => None,
+            };
+            Fault::new(span.unwrap_or(0..self.text.len()), message)
+        };
+        errors
+            .iter()
+            .map(|error| fault(&error.field, format!("got {}, expected {}", error.value, error.expected)))
+            .collect()
+    }
+
+    /// Reads the argument of a clause, which starts at `at` of it.
+    fn read(&mut self, offset: usize, word: &str, argument: &str, at: usize) -> Result<(), Bad> {
+        let local = at..at + argument.len();
+        let span = offset + local.start..offset + local.end;
+        let bad = |message: String| (local.clone(), format!("`{word}`: {message}"));
+        let count =
+            || argument.parse::<u32>().map_err(|_| bad(format!("{} is not a whole number", quote(argument))));
+        let time = || argument.parse().map_err(|error| bad(time_error(argument, &error)));
+        match word {
+            // The clause itself is the place.
+            "all" => self.wait_for = Some(At { value: WaitFor::All, span: offset..offset + at }),
+            "first" => self.wait_for = Some(At { value: WaitFor::First(count()?), span }),
+            "share" => {
+                let share = decimal::share(argument).map_err(bad)?;
+                self.wait_for = Some(At { value: WaitFor::Share(share), span });
+            }
+            "hedge" => {
+                let after = if looks_like_percentile(argument) {
+                    After::Percentile(percentile(argument).map_err(|fault| bad(fault.message))?)
+                } else {
+                    After::Fixed(time()?)
+                };
+                let value = Copies::After(vec![At { value: after, span: span.clone() }]);
+                self.copies = Some(At { value, span });
+            }
+            "race" => self.copies = Some(At { value: race(count()? as usize).map_err(bad)?, span }),
+            "deadline" => self.deadline = Some(At { value: time()?, span }),
+            "at-least" => self.at_least = Some(At { value: count()?, span }),
+            _ => return Err((0..at + argument.len(), format!("`{word}` is not supported yet"))),
+        }
+        Ok(())
+    }
+}
+
+/// What the text is in messages.
+const SOURCE: &str = "strategy";
+
+/// What is wrong with a clause, at a place in it.
+type Bad = (Range<usize>, String);
+
+/// The clause that a text is, with its argument.
+fn find(clause: &str) -> Result<(&'static str, Kind, &str), Bad> {
+    let (word, argument) = clause.split_once(':').map_or((clause, None), |(word, rest)| (word, Some(rest)));
+    let Some(&(word, kind, example)) = CLAUSES.iter().find(|(known, ..)| *known == word) else {
+        let words = || CLAUSES.iter().filter(|(_, kind, _)| *kind != Kind::Shape).map(|(word, ..)| *word);
+        let near = did_you_mean(word, CLAUSES.iter().map(|(word, ..)| *word));
+        let message = format!("unknown clause {}; expected {}{near}", quote(word), list(words()));
+        return Err((0..word.len(), message));
+    };
+    match argument {
+        None if !example.is_empty() => {
+            Err((0..clause.len(), format!("`{word}` of what? expected {word}:{example}")))
+        }
+        Some(_) if example.is_empty() => Err((word.len()..clause.len(), format!("`{word}` stands alone"))),
+        _ => Ok((word, kind, argument.unwrap_or_default())),
+    }
+}

@@ -1,0 +1,119 @@
+//! Plans in short form.
+
+use fantail_core::{Time, WaitFor};
+use fantail_model::Law;
+use fantail_planfile::{PlanEntry, Problems, ShortForm, parse_law};
+
+fn laws(n: usize) -> Vec<Law> {
+    vec![parse_law("lognormal:median=1s,sigma=0.6").expect("a law"); n]
+}
+
+fn plan(text: &str) -> Result<PlanEntry, Problems> {
+    ShortForm::parse(text)?.plan(&laws(8))
+}
+
+#[test]
+fn every_clause_is_read() {
+    let check = |text: &str, wait_for, at_least, deadline: Option<&str>, delays: &[&str]| {
+        let entry = plan(text).unwrap_or_else(|problems| panic!("{problems}"));
+        let plan = &entry.plan;
+        assert_eq!(plan.name(), text);
+        assert_eq!((plan.n(), plan.wait_for(), plan.at_least()), (8, wait_for, at_least), "{text}");
+        assert_eq!(plan.deadline(), deadline.map(|text| text.parse().unwrap()), "{text}");
+        for branch in plan.branches() {
+            let got: Vec<String> = branch.delays().iter().map(Time::to_string).collect();
+            assert_eq!(got, delays, "{text}");
+        }
+    };
+    check("all", WaitFor::All, 8, None, &[]);
+    check("first:5", WaitFor::First(5), 5, None, &[]);
+    check("share:0.95", WaitFor::Share(950_000), 8, None, &[]);
+    check("share:50%", WaitFor::Share(500_000), 4, None, &[]);
+    check("hedge:p95", WaitFor::All, 8, None, &["2.682937231s"]);
+    check("hedge:2.5s", WaitFor::All, 8, None, &["2.5s"]);
+    check("race:3", WaitFor::All, 8, None, &["0s", "0s"]);
+    check("deadline:2.5s", WaitFor::All, 8, Some("2.5s"), &[]);
+    check(" first:5 + race:2+deadline:6s+ at-least:3", WaitFor::First(5), 3, Some("6s"), &["0s"]);
+    // The percentile is capped so that the stated median is left before the deadline.
+    check("hedge:p95+deadline:3s", WaitFor::All, 8, Some("3s"), &["2s"]);
+}
+
+#[test]
+fn every_fault_of_a_short_form_is_told_at_its_column() {
+    let check = |text: &str, expected: &[(usize, &str)]| {
+        let problems = plan(text).unwrap_err();
+        let got: Vec<(usize, &str)> = problems.iter().map(|p| (p.column(), p.message())).collect();
+        assert_eq!(got, expected, "{text}");
+    };
+    let clauses = "expected `all`, `first`, `share`, `hedge`, `race`, `deadline` or `at-least`";
+    check("", &[(1, &format!("unknown clause ``; {clauses}"))]);
+    check("all+", &[(5, &format!("unknown clause ``; {clauses}"))]);
+    check(
+        "fist:5+hegde:p95",
+        &[
+            (1, &format!("unknown clause `fist`; {clauses}; did you mean `first`?")),
+            (8, &format!("unknown clause `hegde`; {clauses}; did you mean `hedge`?")),
+        ],
+    );
+    check("all+first:5", &[(5, "`first` beside `all`; expected one of them")]);
+    check(
+        "race:2+hedge:1s+race:x",
+        &[
+            (8, "`hedge` beside `race`; expected one of them"),
+            (17, "`race` beside `hedge`; expected one of them"),
+        ],
+    );
+    check("all:5+first", &[(4, "`all` stands alone"), (7, "`first` of what? expected first:5")]);
+    check(
+        "first:five+race:1+deadline:2.5",
+        &[
+            (7, "`first`: `five` is not a whole number"),
+            (17, "`race`: got 1, expected 2 to 16 attempts"),
+            (28, "`deadline`: `2.5` has no unit: write 2.5s or 2.5ms"),
+        ],
+    );
+    check(
+        "hedge:p100+share:95",
+        &[
+            (7, "`hedge`: `p100` is out of range; expected one between 0 and 1, like p99, 0.99 or 1-1e-6"),
+            (18, "`share`: `95` is not a share; expected a share from 0% to 100%, like 95% or 0.95"),
+        ],
+    );
+    check("sequential+hedge:p95", &[(1, "`sequential` is not supported yet")]);
+    check("batch:10", &[(1, "`batch` is not supported yet")]);
+    check("all+tree:4x8", &[(5, "`tree` is not supported yet")]);
+    check(
+        "first:9+at-least:12",
+        &[
+            (7, "got 9, expected 1 to the number of branches, 8"),
+            (18, "got 12, expected at most what the job waits for, 8"),
+        ],
+    );
+    check(
+        "deadline:0s+share:0%",
+        &[
+            (10, "got 0s, expected more than 0s and at most 31536000s (365 days)"),
+            (19, "got 0 parts per million, expected more than 0 and at most 1000000 parts per million"),
+        ],
+    );
+    check(
+        "hedge:2.5s+deadline:3s",
+        &[(
+            7,
+            "a copy due after 2.5s would never be sent; the deadline 3s less 1s, what a copy needs (`min_useful`), leaves 2s",
+        )],
+    );
+    check(
+        "hedge:p95+deadline:1s",
+        &[(
+            7,
+            "no copy could be sent: the deadline 1s less 1s, what a copy needs (`min_useful`), leaves nothing",
+        )],
+    );
+}
+
+#[test]
+fn a_plan_needs_branches() {
+    let problems = ShortForm::parse("all").unwrap().plan(&[]).unwrap_err();
+    assert!(problems.to_string().contains("got 0, expected 1 to 1000000 branches"), "{problems}");
+}
