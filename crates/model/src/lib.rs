@@ -9,8 +9,15 @@ mod law;
 mod level;
 mod moments;
 mod numeric;
+mod percentiles;
+mod solve;
 pub mod special;
 
 pub use error::LawError;
 pub use law::Law;
 pub use level::Level;
+pub use percentiles::Fit;
+pub use solve::{
+    Assumption, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices, SolveError,
+    Verdicts, solve,
+};

@@ -34,13 +34,12 @@ pub fn barrier_hazard(h: f64, k: u64, n: u64) -> f64 {
     if h == 0.0 || h.is_infinite() {
         return h;
     }
-    let (u, s) = (-libm::expm1(-h), libm::exp(-h));
-    if k as f64 > (n as f64 + 1.0) * u {
-        -libm::log1p(-tail_sum(k, n, u, s).min(1.0))
+    let (answered, open) = sides(h);
+    if k as f64 > (n as f64 + 1.0) * answered.p {
+        -libm::log1p(-libm::exp(ln_tail(k, n, answered, open)).min(1.0))
     } else {
         // Fewer than k answers is more than n - k misses.
-        let open = tail_sum(n - k + 1, n, s, u);
-        if open > 0.0 { -libm::log(open.min(1.0)) } else { far_hazard(h, k, n) }
+        -ln_tail(n - k + 1, n, open, answered).min(0.0)
     }
 }
 
@@ -88,17 +87,21 @@ fn first_hazard(h: f64, n: u64) -> f64 {
 /// Beyond this hazard `s` is below half the rounding of 1, so second-order terms vanish.
 const FAR: f64 = 40.0;
 
-/// Leading order where the tail underflows: `C(n, n-k+1) s^(n-k+1)`.
-fn far_hazard(h: f64, k: u64, n: u64) -> f64 {
-    let misses = (n - k + 1) as f64;
-    let n = n as f64;
-    misses * h - (libm::lgamma(n + 1.0) - libm::lgamma(misses + 1.0) - libm::lgamma(n - misses + 1.0))
+/// The probability of one side of an event, and its logarithm, which does not underflow.
+#[derive(Clone, Copy)]
+struct Chance {
+    p: f64,
+    ln: f64,
 }
 
-/// `P(X >= k)` for X binomial (n, u), summed upwards; `k` is at or above the mean, so every ratio is below 1.
-fn tail_sum(k: u64, n: u64, u: f64, s: f64) -> f64 {
-    let first = probability_mass(k, n, u, s);
-    let odds = u / s;
+/// Answered and not, for one branch of hazard `h`.
+fn sides(h: f64) -> (Chance, Chance) {
+    (Chance { p: -libm::expm1(-h), ln: -complement(h) }, Chance { p: libm::exp(-h), ln: -h })
+}
+
+/// `ln P(X >= k)` for X binomial (n, event), summed upwards; `k` is at or above the mean, so every ratio is below 1.
+fn ln_tail(k: u64, n: u64, event: Chance, other: Chance) -> f64 {
+    let odds = event.p / other.p;
     let (mut term, mut sum) = (1.0, 1.0);
     for i in k..n {
         let ratio = (n - i) as f64 / (i + 1) as f64 * odds;
@@ -108,42 +111,44 @@ fn tail_sum(k: u64, n: u64, u: f64, s: f64) -> f64 {
             break;
         }
     }
-    first * sum
+    ln_mass(k, n, event, other) + libm::log(sum)
 }
 
-/// `P(X = x)` for X binomial (n, u), with `s = 1 - u` given apart so that both may be small.
-pub fn probability_mass(x: u64, n: u64, u: f64, s: f64) -> f64 {
+/// `P(exactly x of n branches have answered)` when one has hazard `h`.
+pub fn probability_mass(x: u64, n: u64, h: f64) -> f64 {
     if x > n {
         return 0.0;
     }
-    let power = |base: f64, other: f64, exponent: u64| {
-        if exponent == 0 {
-            return 1.0;
-        }
-        let ln = if base < 0.5 { libm::log(base) } else { libm::log1p(-other) };
-        libm::exp(exponent as f64 * ln)
-    };
-    if x == 0 || x == n {
-        return power(u, s, x) * power(s, u, n - x);
-    }
-    let (xf, nf) = (x as f64, n as f64);
-    let yf = (n - x) as f64;
-    let ln = stirling_error(n)
-        - stirling_error(x)
-        - stirling_error(n - x)
-        - deviance(xf, nf * u)
-        - deviance(yf, nf * s);
-    libm::exp(ln) * libm::sqrt(nf / (TAU * xf * yf))
+    let (answered, open) = sides(h);
+    libm::exp(ln_mass(x, n, answered, open))
 }
 
-/// `x ln(x/m) + m - x`, without cancellation where x is near m.
-fn deviance(x: f64, m: f64) -> f64 {
-    if m <= 0.0 {
-        return f64::INFINITY;
+/// `ln P(X = x)` for X binomial (n, event), `x <= n`.
+fn ln_mass(x: u64, n: u64, event: Chance, other: Chance) -> f64 {
+    if n == 0 {
+        return 0.0;
     }
+    if x == 0 {
+        return n as f64 * other.ln;
+    }
+    if x == n {
+        return n as f64 * event.ln;
+    }
+    let (xf, yf, nf) = (x as f64, (n - x) as f64, n as f64);
+    stirling_error(n)
+        - stirling_error(x)
+        - stirling_error(n - x)
+        - deviance(xf, nf, event)
+        - deviance(yf, nf, other)
+        + 0.5 * libm::log(nf / (TAU * xf * yf))
+}
+
+/// `x ln(x/m) + m - x` with `m = n p`, without cancellation where x is near m and without underflow where p is.
+fn deviance(x: f64, n: f64, chance: Chance) -> f64 {
+    let m = n * chance.p;
     let difference = x - m;
     if difference.abs() >= 0.1 * (x + m) {
-        return x * libm::log(x / m) - difference;
+        return x * (libm::log(x / n) - chance.ln) - difference;
     }
     let v = difference / (x + m);
     let mut sum = difference * v;

@@ -1,0 +1,155 @@
+//! Why a plan has no exact law here, and what an exact law assumes.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::LawError;
+
+/// Why a plan was not solved.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// A plan needs one law for each branch.
+    LawCount {
+        /// Laws given.
+        given: usize,
+        /// Branches of the plan.
+        branches: usize,
+    },
+    /// A number of a grouped plan is out of its range.
+    OutOfRange {
+        /// Which.
+        field: &'static str,
+        /// What was given.
+        value: f64,
+        /// What it may be.
+        bound: String,
+    },
+    /// The plan has parts that would make every exact figure wrong; never empty.
+    NotIncluded(Vec<NotIncluded>),
+    /// Too many branches with different laws under a barrier below all.
+    TooLarge {
+        /// Terms that one evaluation would sum.
+        terms: f64,
+        /// The most that are summed.
+        bound: f64,
+    },
+    /// A law or an integral.
+    Law(LawError),
+}
+
+impl From<LawError> for SolveError {
+    fn from(error: LawError) -> SolveError {
+        SolveError::Law(error)
+    }
+}
+
+impl fmt::Display for SolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SolveError::LawCount { given, branches } => {
+                write!(f, "got {given} laws, expected one for each of {branches} branches")
+            }
+            SolveError::OutOfRange { field, value, bound } => {
+                write!(f, "{field}: got {value}, expected {bound}")
+            }
+            SolveError::NotIncluded(reasons) => {
+                f.write_str("no exact law: ")?;
+                for (i, reason) in reasons.iter().enumerate() {
+                    write!(f, "{}{reason}", if i == 0 { "" } else { "; " })?;
+                }
+                Ok(())
+            }
+            SolveError::TooLarge { terms, bound } => write!(
+                f,
+                "different branches under a barrier below all: {terms:.0} terms, at most {bound:.0} are summed"
+            ),
+            SolveError::Law(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for SolveError {}
+
+/// A part of a plan that the exact law leaves out, so that its figures would be wrong.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum NotIncluded {
+    /// One job alone asks a limiter for more than it permits at once, so some branches wait for permits.
+    Limiter {
+        /// The limiter's name.
+        name: String,
+        /// Weight of the primaries of one job.
+        asked: u64,
+        /// Weight that it can permit at once.
+        capacity: u64,
+    },
+    /// More copies fall due than the budget pays for, so some are refused.
+    Budget {
+        /// Copies that fall due after a delay, per primary.
+        due: f64,
+        /// Copies that the budget pays for, per answered primary.
+        share: f64,
+    },
+}
+
+impl fmt::Display for NotIncluded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotIncluded::Limiter { name, asked, capacity } => {
+                write!(
+                    f,
+                    "limiter `{name}` is busy: one job asks it for {asked} at once, it permits {capacity}"
+                )
+            }
+            NotIncluded::Budget { due, share } => write!(
+                f,
+                "the hedge budget binds: {:.4} % of primaries are due a copy, it pays for {:.4} %",
+                due * 100.0,
+                share * 100.0
+            ),
+        }
+    }
+}
+
+/// What the exact law takes for granted; it cannot be judged from the plan alone.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Assumption {
+    /// Branches and copies are independent of each other and of the load.
+    Independent,
+    /// The limiter never makes an attempt wait: how busy it is depends on the arrivals.
+    LimiterNeverFills {
+        /// Its name.
+        name: String,
+    },
+    /// The hedge budget has credit whenever a copy is due. True on average, since `due` is at most `share`.
+    BudgetHasCredit {
+        /// Copies that fall due after a delay, per primary.
+        due: f64,
+        /// Copies that the budget pays for, per answered primary.
+        share: f64,
+    },
+    /// The cap on copies in flight is never reached.
+    CopiesInFlight {
+        /// The cap.
+        most: u32,
+    },
+}
+
+impl fmt::Display for Assumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Assumption::Independent => f.write_str("branches and copies are independent"),
+            Assumption::LimiterNeverFills { name } => write!(f, "limiter `{name}` never fills"),
+            Assumption::BudgetHasCredit { due, share } => write!(
+                f,
+                "the hedge budget has credit ({:.4} % of primaries are due a copy, it pays for {:.4} %)",
+                due * 100.0,
+                share * 100.0
+            ),
+            Assumption::CopiesInFlight { most } => write!(f, "never more than {most} copies are in flight"),
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! The law of a job: three verdict laws and the law of the return time.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::member::Member;
+use super::snapshot::{Part, Rest, Snapshot};
+use super::{Assumption, GroupedPlan, SolveError};
+use crate::moments::{self, Curve, Moments};
+use crate::numeric::bracketed_root;
+use crate::special::{barrier_hazard, branch_hazard};
+use crate::{Law, Level};
+
+/// How a figure was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// By formula or integral, to the stated precision of the model.
+    Exact,
+}
+
+/// A number with how it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Seconds, unless the readout says otherwise.
+    pub value: f64,
+    /// How it was found.
+    pub method: Method,
+}
+
+impl Figure {
+    pub(super) fn exact(value: f64) -> Figure {
+        Figure { value, method: Method::Exact }
+    }
+}
+
+/// Shares of jobs by how they end; they sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdicts {
+    /// The barrier was met.
+    pub complete: f64,
+    /// Ended without the barrier, with every required branch and at least `at_least` answers.
+    pub partial: f64,
+    /// Ended with less.
+    pub failed: f64,
+    /// Never end: an answer never comes and no deadline stops the wait.
+    pub never: f64,
+    /// How they were found.
+    pub method: Method,
+}
+
+/// The exact law of a plan's job. Times are in seconds from the job's start.
+///
+/// It is three laws, one for each verdict, whose sum is the law of the *return time*. A deadline is an atom of it: all
+/// jobs that wait for it return at that very instant.
+///
+/// ```
+/// use fantail_model::{Group, GroupedPlan, Law, Level};
+///
+/// let call = Law::log_normal(1.0, 0.6)?;
+/// let all = GroupedPlan::all(Group::new(8, call.clone())).solve()?;
+/// let first = GroupedPlan::first(5, Group::new(8, call)).solve()?;
+/// let p99 = Level::above(0.01)?;
+/// assert_eq!(format!("{:.4}", all.quantile(p99).value), "6.1301");
+/// assert_eq!(format!("{:.4}", first.quantile(p99).value), "2.0181");
+/// # Ok::<(), fantail_model::SolveError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct JobLaw {
+    plan: GroupedPlan,
+    group_of: Vec<usize>,
+    pub(super) members: Vec<Member>,
+    /// The distinct finite instants at which branches give up, increasing.
+    pub(super) instants: Vec<f64>,
+    /// Misses with which the job may still be complete.
+    spare: u64,
+    /// Misses with which it may still be partial.
+    borne: u64,
+    assumptions: Vec<Assumption>,
+}
+
+/// Whether the deadlines of an instant have passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Answers of the instant are in, its deadlines have not passed.
+    Before,
+    /// They have.
+    After,
+}
+
+/// Which law of the job is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    Return,
+    Complete,
+}
+
+/// The most terms that one evaluation sums over branches that differ.
+const MOST_TERMS: f64 = 4e6;
+
+impl GroupedPlan {
+    /// The law of this plan's job.
+    ///
+    /// # Errors
+    /// [`SolveError::OutOfRange`] for a number that makes no plan, [`SolveError::TooLarge`] for too many different
+    /// branches under a barrier below all.
+    pub fn solve(&self) -> Result<JobLaw, SolveError> {
+        JobLaw::new(self.clone(), Vec::new())
+    }
+}
+
+impl JobLaw {
+    pub(super) fn new(plan: GroupedPlan, group_of: Vec<usize>) -> Result<JobLaw, SolveError> {
+        plan.check()?;
+        let members: Vec<Member> =
+            plan.groups.iter().map(|group| Member::new(group, plan.deadline)).collect::<Result<_, _>>()?;
+        let mut instants: Vec<f64> = members.iter().map(|m| m.expires).filter(|t| t.is_finite()).collect();
+        instants.sort_unstable_by(f64::total_cmp);
+        instants.dedup();
+        let n = plan.n();
+        let (spare, borne) = (n - plan.k, n - plan.at_least);
+        let law = JobLaw {
+            plan,
+            group_of,
+            members,
+            instants,
+            spare,
+            borne,
+            assumptions: vec![Assumption::Independent],
+        };
+        let terms = law.terms();
+        if terms > MOST_TERMS {
+            return Err(SolveError::TooLarge { terms, bound: MOST_TERMS });
+        }
+        Ok(law)
+    }
+
+    pub(super) fn assume(&mut self, assumptions: Vec<Assumption>) {
+        self.assumptions.extend(assumptions);
+    }
+
+    /// What the figures take for granted.
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assumptions
+    }
+
+    /// The plan with like branches counted.
+    pub fn plan(&self) -> &GroupedPlan {
+        &self.plan
+    }
+
+    /// The group of a branch of the plan that was solved; `None` beyond its branches, or when it was given in groups.
+    pub fn group_of(&self, branch: usize) -> Option<usize> {
+        self.group_of.get(branch).copied()
+    }
+
+    /// How many branches there are.
+    pub fn n(&self) -> u64 {
+        self.plan.n()
+    }
+
+    /// The law of one branch of a group: the first answer of its attempts, infinite when its deadline comes first.
+    ///
+    /// # Panics
+    /// When there is no such group.
+    pub fn branch(&self, group: usize) -> Law {
+        let member = &self.members[group];
+        member.law.cut(member.expires).expect("an instant of a checked plan")
+    }
+
+    /// P(the job has ended complete by `t`).
+    pub fn complete(&self, t: f64) -> f64 {
+        self.at(t, Side::After, Snapshot::complete)
+    }
+
+    /// P(the job has ended partial by `t`).
+    pub fn partial(&self, t: f64) -> f64 {
+        self.at(t, Side::After, Snapshot::partial)
+    }
+
+    /// P(the job has failed by `t`). It fails at once when a required branch gives up or too few can still answer.
+    pub fn failed(&self, t: f64) -> f64 {
+        self.at(t, Side::After, Snapshot::failed)
+    }
+
+    /// P(the job has returned by `t`): the sum of the three.
+    pub fn returned(&self, t: f64) -> f64 {
+        -libm::expm1(-self.face(Face::Return, t, Side::After))
+    }
+
+    /// P(the job is still waiting at `t`), with relative precision far into the tail.
+    pub fn waiting(&self, t: f64) -> f64 {
+        libm::exp(-self.face(Face::Return, t, Side::After))
+    }
+
+    /// The return time at a level: the earliest by which that share of jobs has returned, whatever the verdict.
+    /// Infinite when fewer ever do.
+    pub fn quantile(&self, level: Level) -> Figure {
+        Figure::exact(self.face_quantile(Face::Return, level.hazard()))
+    }
+
+    /// The time by which a share of *all* jobs is complete; infinite when fewer ever are.
+    pub fn complete_quantile(&self, level: Level) -> Figure {
+        Figure::exact(self.face_quantile(Face::Complete, level.hazard()))
+    }
+
+    /// Mean return time; infinite when a job may never return or the tail is too heavy.
+    ///
+    /// # Errors
+    /// [`SolveError::Law`] when an integral misses its precision (not seen for any plan tested).
+    pub fn mean(&self) -> Result<Figure, SolveError> {
+        Ok(Figure::exact(self.moments()?.mean))
+    }
+
+    /// Standard deviation of the return time.
+    ///
+    /// # Errors
+    /// As for [`JobLaw::mean`].
+    pub fn sd(&self) -> Result<Figure, SolveError> {
+        Ok(Figure::exact(libm::sqrt(self.moments()?.variance)))
+    }
+
+    /// How jobs end.
+    pub fn verdicts(&self) -> Verdicts {
+        let end = f64::INFINITY;
+        let (complete, partial, failed) = (self.complete(end), self.partial(end), self.failed(end));
+        let never = self.at(end, Side::After, Snapshot::open);
+        Verdicts { complete, partial, failed, never, method: Method::Exact }
+    }
+
+    /// Chance that a job meets at least one branch among that branch's own slowest `share`: `1 - (1 - share)^n`.
+    pub fn meets_slow_branch(&self, share: f64) -> f64 {
+        -libm::expm1(self.n() as f64 * libm::log1p(-share.clamp(0.0, 1.0)))
+    }
+
+    fn moments(&self) -> Result<Moments, SolveError> {
+        if let Some((member, k, n)) = self.alike()
+            && k == n
+            && self.end().is_infinite()
+            && let Some(moments) = moments::of_last(&member.law, n)
+        {
+            return Ok(moments);
+        }
+        Ok(moments::of(self)?)
+    }
+
+    /// The one group, and how many of its n the job waits for, when all branches are alike.
+    fn alike(&self) -> Option<(&Member, u64, u64)> {
+        let [member] = self.members.as_slice() else { return None };
+        let k = if member.required { member.count } else { self.plan.k };
+        Some((member, k, member.count))
+    }
+
+    /// When every branch has given up, so that the job has certainly returned; infinite when one never does.
+    pub(super) fn end(&self) -> f64 {
+        self.members.iter().map(|member| member.expires).fold(0.0, f64::max)
+    }
+
+    /// Terms of one evaluation over optional branches that differ.
+    fn terms(&self) -> f64 {
+        let optional = || self.members.iter().filter(|member| !member.required);
+        let n: f64 = optional().map(|member| member.count as f64).sum();
+        let same_end = optional().all(|member| member.expires == self.end());
+        if optional().count() < 2 && same_end {
+            return 0.0;
+        }
+        let borne = self.borne as f64;
+        n * if same_end && borne >= n { n.min(self.spare as f64) } else { n.min(borne) }
+    }
+
+    /// The members at `t`, as parts.
+    pub(super) fn parts(&self, t: f64, side: Side) -> Vec<Part> {
+        let t = t.max(0.0);
+        let part = |member: &Member| {
+            let over = member.expires < t || member.expires == t && side == Side::After && t.is_finite();
+            Part {
+                count: member.count,
+                required: member.required,
+                hazard: member.hazard(t),
+                rest: if over { Rest::Missed } else { Rest::Open },
+            }
+        };
+        self.members.iter().map(part).collect()
+    }
+
+    pub(super) fn snapshot(&self, parts: Vec<Part>) -> Snapshot {
+        Snapshot { parts, spare: self.spare, borne: self.borne }
+    }
+
+    /// Whether optional branches can be unneeded.
+    pub(super) fn spares_any(&self) -> bool {
+        self.spare > 0
+    }
+
+    /// P(the job waits at `t`, given that one branch of `group` is open then).
+    pub(super) fn open_given(&self, group: usize, t: f64, side: Side) -> f64 {
+        let mut parts = self.parts(t, side);
+        parts[group].count -= 1;
+        parts.push(Part { count: 1, required: parts[group].required, hazard: 0.0, rest: Rest::Open });
+        self.snapshot(parts).open()
+    }
+
+    fn at(&self, t: f64, side: Side, read: impl Fn(&Snapshot) -> f64) -> f64 {
+        read(&self.snapshot(self.parts(t, side))).clamp(0.0, 1.0)
+    }
+
+    /// Hazard of one of the job's laws at `t`.
+    fn face(&self, face: Face, t: f64, side: Side) -> f64 {
+        if face == Face::Return {
+            if t > self.end() || t == self.end() && side == Side::After && t.is_finite() {
+                return f64::INFINITY;
+            }
+            if let Some((member, k, n)) = self.alike() {
+                return barrier_hazard(member.hazard(t), k, n);
+            }
+        }
+        let snapshot = self.snapshot(self.parts(t, side));
+        let ended = |snapshot: &Snapshot| snapshot.partial() + snapshot.failed();
+        let (not_yet, yet) = match face {
+            Face::Return => (snapshot.open(), snapshot.complete() + ended(&snapshot)),
+            Face::Complete => (snapshot.open() + ended(&snapshot), snapshot.complete()),
+        };
+        if not_yet < 0.5 { -libm::log(not_yet) } else { -libm::log1p(-yet.min(1.0)) }
+    }
+
+    /// The earliest time at which the hazard of one of the job's laws is `h`.
+    fn face_quantile(&self, face: Face, h: f64) -> f64 {
+        if face == Face::Return
+            && h > 0.0
+            && let Some((member, k, n)) = self.alike()
+        {
+            return member.law.inverse_hazard(branch_hazard(h, k, n)).min(member.expires);
+        }
+        let mut from = None;
+        for &instant in &self.instants {
+            if self.face(face, instant, Side::Before) >= h {
+                return self.root(face, h, from, instant);
+            }
+            if self.face(face, instant, Side::After) >= h {
+                return instant;
+            }
+            from = Some(instant);
+        }
+        if self.face(face, f64::INFINITY, Side::After) < h || h.is_infinite() {
+            return f64::INFINITY;
+        }
+        self.root(face, h, from, f64::INFINITY)
+    }
+
+    /// The root between two instants, where the hazard is continuous. Without `from` no deadline came before; `to` may be
+    /// infinite.
+    fn root(&self, face: Face, h: f64, from: Option<f64>, to: f64) -> f64 {
+        let (low, mut high) = if let Some(from) = from {
+            (from, to)
+        } else {
+            let (first, all) = self.bracket(h);
+            (first.min(to), all.min(to))
+        };
+        let low = low.max(f64::MIN_POSITIVE);
+        let hazard = |t: f64| self.face(face, t, Side::Before);
+        if h == 0.0 || low >= high {
+            return low.min(high);
+        }
+        if high.is_infinite() {
+            // Squaring steps reach the largest float from any start.
+            let mut step = 2.0;
+            high = low;
+            while high < f64::MAX && hazard(high) < h {
+                high = (high * step).min(f64::MAX);
+                step *= step;
+            }
+        }
+        let target = libm::log(h);
+        let ln = bracketed_root(libm::log(low), libm::log(high), |v| {
+            libm::log(hazard(libm::exp(v).clamp(low, high))) - target
+        });
+        libm::exp(ln).clamp(low, high)
+    }
+
+    /// Bounds of a quantile before any deadline: the job needs one answer at least, and all answers are enough.
+    fn bracket(&self, h: f64) -> (f64, f64) {
+        let n = self.n();
+        let one = h / n as f64;
+        let all = branch_hazard(h, n, n);
+        self.members.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), member| {
+            (low.min(member.law.inverse_hazard(one)), high.max(member.law.inverse_hazard(all)))
+        })
+    }
+
+    /// The least upper bound of the orders whose moment is finite, for the time that the job waits; with `given`, while
+    /// a branch of that group is open too.
+    pub(super) fn open_index(&self, given: Option<usize>) -> f64 {
+        let live = || self.members.iter().enumerate().filter(|(_, member)| member.expires.is_infinite());
+        let count = |i: usize, member: &Member| member.count - u64::from(given == Some(i));
+        let given_index = given.map_or(0.0, |i| self.members[i].law.tail_index());
+        if given.is_some_and(|i| self.members[i].required) {
+            return given_index;
+        }
+        let required = live().filter(|(i, member)| member.required && count(*i, member) > 0);
+        let one_required = required.map(|(_, member)| member.law.tail_index()).fold(f64::INFINITY, f64::min);
+        let over: u64 =
+            self.members.iter().filter(|m| !m.required && m.expires.is_finite()).map(|m| m.count).sum();
+        let mut wanted = (self.spare + 1).saturating_sub(over.min(self.borne)).max(1);
+        if given.is_some() {
+            wanted -= 1;
+        }
+        let mut optional: Vec<(f64, u64)> = live()
+            .filter(|(_, member)| !member.required)
+            .map(|(i, member)| (member.law.tail_index(), count(i, member)))
+            .collect();
+        optional.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let mut sum = 0.0;
+        for (index, count) in optional {
+            let taken = count.min(wanted);
+            wanted -= taken;
+            if taken > 0 {
+                sum += index * taken as f64;
+            }
+        }
+        let enough_optional = if wanted > 0 { f64::INFINITY } else { sum };
+        given_index + one_required.min(enough_optional)
+    }
+}
+
+impl Curve for JobLaw {
+    fn hazard(&self, t: f64) -> f64 {
+        self.face(Face::Return, t, Side::After)
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        self.face_quantile(Face::Return, h)
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        into.extend(&self.instants);
+        for member in &self.members {
+            into.push(member.law.inverse_hazard(0.0));
+            member.law.kinks(into);
+        }
+    }
+
+    fn tail_index(&self) -> f64 {
+        self.open_index(None)
+    }
+
+    fn end(&self) -> f64 {
+        JobLaw::end(self)
+    }
+}

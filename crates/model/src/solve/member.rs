@@ -1,0 +1,88 @@
+//! From a group to the law of one of its branches: which attempts start, and when the branch gives up.
+
+use alloc::vec::Vec;
+
+use super::{Group, SolveError};
+use crate::Law;
+
+/// One group, ready to be evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub(super) count: u64,
+    pub(super) required: bool,
+    /// Of one branch: the first answer of its attempts, not yet cut by the deadline.
+    pub(super) law: Law,
+    /// When its attempts start while none has answered; the first is the primary, at 0.
+    pub(super) starts: Vec<f64>,
+    /// How long one attempt may run.
+    pub(super) timeout: f64,
+    /// When the branch gives up: its deadline, or when its last attempt times out.
+    pub(super) expires: f64,
+    /// Whether it gives up because its attempts timed out: it *failed* rather than missed.
+    pub(super) times_out: bool,
+    pub(super) cost: Option<f64>,
+}
+
+impl Member {
+    pub(super) fn new(group: &Group, job_deadline: f64) -> Result<Member, SolveError> {
+        let deadline = group.deadline.min(job_deadline);
+        let (starts, exhausted) = schedule(group, deadline);
+        let attempt = group.law.cut(group.attempt_timeout)?;
+        Ok(Member {
+            count: group.count,
+            required: group.required,
+            law: attempt.hedged(&starts[1..])?,
+            starts,
+            timeout: group.attempt_timeout,
+            expires: exhausted.min(deadline),
+            times_out: exhausted.is_finite() && exhausted <= deadline,
+            cost: group.cost,
+        })
+    }
+
+    /// When its first copy starts; infinite without copies.
+    pub(super) fn first_copy(&self) -> f64 {
+        self.starts.get(1).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// How many attempts run at `t` while none has answered.
+    pub(super) fn running(&self, t: f64) -> f64 {
+        self.starts.iter().filter(|start| **start <= t && t - **start < self.timeout).count() as f64
+    }
+
+    /// `-ln P(no answer by t)`, with answers after the branch gave up left out.
+    pub(super) fn hazard(&self, t: f64) -> f64 {
+        self.law.hazard(t.min(self.expires))
+    }
+}
+
+/// When attempts start while none answers, and when the last of them has timed out.
+///
+/// A copy starts at its delay, or as soon as an attempt before it times out, whichever is earlier, unless less than
+/// `min_useful` is left. Without answers nothing of this is random.
+fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
+    let last_useful = deadline - group.min_useful;
+    let may_start = |at: f64| at <= last_useful && at < deadline;
+    let mut starts = alloc::vec![0.0];
+    let mut delays = group.delays.iter().copied().peekable();
+    // Attempts time out in the order in which they started.
+    let mut timed_out = 0;
+    loop {
+        let end = starts.get(timed_out).map_or(f64::INFINITY, |start| start + group.attempt_timeout);
+        let due = delays.peek().copied().unwrap_or(f64::INFINITY);
+        let at = end.min(due);
+        if at >= deadline && !(at == end && end == deadline) || at.is_infinite() {
+            return (starts, f64::INFINITY);
+        }
+        let brought_forward = end <= due;
+        if brought_forward {
+            timed_out += 1;
+        }
+        if delays.next().is_some() && may_start(at) {
+            starts.push(at);
+        }
+        if brought_forward && timed_out == starts.len() {
+            return (starts, at);
+        }
+    }
+}

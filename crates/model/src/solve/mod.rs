@@ -1,0 +1,96 @@
+//! From branches to the job: the law of a plan, exactly.
+//!
+//! Nothing here knows the job machine; both know the plan only, so that their agreement means something.
+
+mod counts;
+mod error;
+mod grouped;
+mod job_law;
+mod member;
+mod outcomes;
+mod prices;
+mod snapshot;
+
+pub use error::{Assumption, NotIncluded, SolveError};
+pub use grouped::{Group, GroupedPlan};
+pub use job_law::{Figure, JobLaw, Method, Verdicts};
+pub use outcomes::Outcomes;
+pub use prices::Prices;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use fantail_core::Plan;
+
+use crate::Law;
+
+/// The law of a plan's job, given the law of one attempt of each branch, in the plan's order.
+///
+/// ```
+/// use fantail_core::{BranchSpec, Plan, PlanSpec, Time};
+/// use fantail_model::{Law, Level, solve};
+///
+/// let branches = ["type", "parties", "dates"].map(BranchSpec::new).to_vec();
+/// let plan = Plan::new(PlanSpec { deadline: Some(Time::from_millis(2_500)), ..PlanSpec::new("enrich", branches) })?;
+/// let call = Law::from_percentiles(&[(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)])?.law;
+/// let job = solve(&plan, &[call.clone(), call.clone(), call])?;
+/// assert!((job.quantile(Level::MEDIAN).value - 1.0).abs() < 0.01);
+/// assert!((job.verdicts().failed - 0.026).abs() < 0.001);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`SolveError::NotIncluded`] when the plan has a part that would make the figures wrong: a limiter that one job alone
+/// fills, a budget that binds. What cannot be judged from the plan is stated by [`JobLaw::assumptions`].
+pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
+    let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
+    let mut left_out = full_limiters(plan);
+    let mut law = JobLaw::new(grouped, group_of)?;
+    let mut assumptions: Vec<Assumption> = used_limiters(plan)
+        .map(|index| Assumption::LimiterNeverFills { name: plan.limiters()[index].name.clone() })
+        .collect();
+    let due = law.delayed_copies() / law.n() as f64;
+    if due > 0.0 {
+        let budget = plan.hedge_budget();
+        let share = f64::from(budget.share) / f64::from(fantail_core::plan::PPM);
+        // Delays are whole nanoseconds, so a delay at the quantile 1 - share is due a little more or less than that.
+        if due > share * (1.0 + 1e-6) {
+            left_out.push(NotIncluded::Budget { due, share });
+        } else {
+            assumptions.push(Assumption::BudgetHasCredit { due, share });
+        }
+        assumptions.extend(budget.in_flight.map(|most| Assumption::CopiesInFlight { most }));
+    }
+    if left_out.is_empty() {
+        law.assume(assumptions);
+        Ok(law)
+    } else {
+        Err(SolveError::NotIncluded(left_out))
+    }
+}
+
+/// Limiters from which the primaries of one job ask more than they permit at once.
+fn full_limiters(plan: &Plan) -> Vec<NotIncluded> {
+    let mut asked: BTreeMap<usize, u64> = BTreeMap::new();
+    for branch in plan.branches() {
+        if let Some(index) = branch.limiter {
+            *asked.entry(index).or_default() += u64::from(branch.weight);
+        }
+    }
+    let full = asked.into_iter().filter_map(|(index, asked)| {
+        let limiter = &plan.limiters()[index];
+        let capacity = u64::from(limiter.capacity());
+        (asked > capacity).then(|| NotIncluded::Limiter { name: limiter.name.clone(), asked, capacity })
+    });
+    full.collect()
+}
+
+/// Limiters that a branch names and that bound anything.
+fn used_limiters(plan: &Plan) -> impl Iterator<Item = usize> {
+    let bounds = |index: &usize| {
+        let limiter = &plan.limiters()[*index];
+        (limiter.gate.is_some() || limiter.rate.is_some())
+            && plan.branches().iter().any(|branch| branch.limiter == Some(*index))
+    };
+    (0..plan.limiters().len()).filter(bounds)
+}

@@ -1,0 +1,107 @@
+//! What becomes of each branch.
+
+use alloc::vec::Vec;
+
+use super::SolveError;
+use super::job_law::{JobLaw, Method, Side};
+use super::member::Member;
+use crate::moments::{LANDMARKS, stops};
+use crate::numeric::integrate;
+
+/// Shares of jobs by the outcome of one branch; they sum to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcomes {
+    /// It answered while the job waited.
+    pub answered: f64,
+    /// Its attempts timed out.
+    pub failed: f64,
+    /// It was running when its deadline or the job's came.
+    pub missed: f64,
+    /// The barrier was met without it.
+    pub unneeded: f64,
+    /// It was running when the job failed.
+    pub cancelled: f64,
+    /// It never answers and nothing stops the wait.
+    pub never: f64,
+    /// How they were found.
+    pub method: Method,
+}
+
+impl JobLaw {
+    /// What becomes of one branch of a group.
+    ///
+    /// # Errors
+    /// [`SolveError::Law`] when an integral misses its precision (not seen for any plan tested).
+    ///
+    /// # Panics
+    /// When there is no such group.
+    pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
+        let member = &self.members[group];
+        let open_at = |t: f64, side: Side| {
+            let open = libm::exp(-member.hazard(t));
+            if open == 0.0 { 0.0 } else { open * self.open_given(group, t, side) }
+        };
+        // While the branch is open the job ends only by failing, at an instant, or by being complete without it.
+        let earlier = self.instants.iter().copied().filter(|t| *t < member.expires);
+        let cancelled = earlier.map(|t| open_at(t, Side::Before) - open_at(t, Side::After)).sum::<f64>();
+        let given_up = open_at(member.expires, Side::Before);
+        let answered = if member.required || !self.spares_any() {
+            self.answered_in_steps(group)
+        } else {
+            self.answered_in_time(group)?
+        };
+        let (missed, failed, never) = if member.expires.is_infinite() {
+            (0.0, 0.0, given_up)
+        } else if member.times_out {
+            (0.0, given_up, 0.0)
+        } else {
+            (given_up, 0.0, 0.0)
+        };
+        let unneeded = if member.required || !self.spares_any() {
+            0.0
+        } else {
+            (1.0 - answered - given_up - cancelled).max(0.0)
+        };
+        Ok(Outcomes { answered, failed, missed, unneeded, cancelled, never, method: Method::Exact })
+    }
+
+    /// P(answered) where the job, given that the branch is open, ends at instants only: between them P(job open) is
+    /// constant.
+    fn answered_in_steps(&self, group: usize) -> f64 {
+        let member = &self.members[group];
+        let mut sum = 0.0;
+        let mut from = 0.0;
+        let earlier = self.instants.iter().copied().filter(|t| *t < member.expires);
+        for to in earlier.chain(core::iter::once(member.expires)) {
+            let (before, after) = (member.hazard(from), member.hazard(to));
+            let answers = libm::exp(-before) * -libm::expm1(before - after);
+            sum += answers * self.open_given(group, from, Side::After);
+            from = to;
+        }
+        sum
+    }
+
+    /// `∫ P(job open at t | branch open) dF(t)`, over the hazard h of the branch, `dF = e^-h dh`.
+    fn answered_in_time(&self, group: usize) -> Result<f64, SolveError> {
+        /// Beyond it `e^-h` is below the smallest float.
+        const FAR: f64 = 745.0;
+        let member = &self.members[group];
+        let most = member.hazard(f64::INFINITY).min(FAR);
+        let mut points = self.hazards_of_interest(member);
+        points.extend([0.0, most]);
+        points.retain(|h| *h <= most);
+        points.sort_unstable_by(f64::total_cmp);
+        points.dedup();
+        let [answered, _] = integrate("answered", &points, |h| {
+            let t = member.law.inverse_hazard(h).min(member.expires);
+            [libm::exp(-h) * self.open_given(group, t, Side::Before), 0.0]
+        })?;
+        Ok(answered)
+    }
+
+    /// Where the job's end falls, as hazards of one branch, and both tails of the branch.
+    fn hazards_of_interest(&self, member: &Member) -> Vec<f64> {
+        let times = stops(self);
+        times.iter().map(|t| member.hazard(*t)).chain(LANDMARKS).collect()
+    }
+}

@@ -1,0 +1,181 @@
+//! A job at one instant: the probabilities that it is open or has ended with each verdict.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | q | `n - k`: misses with which the job may still be complete |
+//! | m | `n - at_least`: misses with which it may still be partial |
+//! | X, Y | optional branches that missed their deadline; that are open |
+//!
+//! At any instant a branch that has not answered is either past its deadline (missed) or not (open), so X and Y are over
+//! disjoint branches and independent. With V = every expired required branch has answered, and A = every required branch
+//! has answered:
+//!
+//! - failed: not V, or X > m;
+//! - complete: A and X + Y <= q;
+//! - partial: A and Y = 0 and q < X <= m;
+//! - open: V and X <= m, and either not A, or Y >= 1 and X + Y > q.
+//!
+//! Each is a sum of products of positive terms.
+
+use alloc::vec::Vec;
+
+use super::counts::Tally;
+use crate::special::complement;
+
+/// Like branches at the instant.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) count: u64,
+    pub(super) required: bool,
+    /// Of one branch, at the instant or at its deadline if that came first.
+    pub(super) hazard: f64,
+    pub(super) rest: Rest,
+}
+
+/// What a branch is that has not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Running.
+    Open,
+    /// Running, and one of those that [`Snapshot::open_with_marked`] asks about.
+    Marked,
+    /// Past its deadline.
+    Missed,
+    /// Outside the event: only the case that it has answered counts.
+    Excluded,
+}
+
+/// The parts and the two bounds.
+pub(super) struct Snapshot {
+    pub(super) parts: Vec<Part>,
+    /// q.
+    pub(super) spare: u64,
+    /// m.
+    pub(super) borne: u64,
+}
+
+impl Snapshot {
+    /// P(ended complete).
+    pub(super) fn complete(&self) -> f64 {
+        let missed = self.optional(Rest::Missed);
+        let open = self.optional(Rest::Open);
+        let within = if open.is_empty() {
+            missed.fewer_than(self.spare + 1)
+        } else if missed.is_empty() {
+            open.fewer_than(self.spare + 1)
+        } else {
+            let masses = missed.masses(self.spare.min(missed.n()));
+            masses.iter().zip(0..).map(|(mass, x)| mass * open.fewer_than(self.spare - x + 1)).sum()
+        };
+        libm::exp(self.ln_answered(|part| part.required)) * within
+    }
+
+    /// P(ended partial).
+    pub(super) fn partial(&self) -> f64 {
+        let missed = self.optional(Rest::Missed);
+        if missed.n() <= self.spare {
+            return 0.0;
+        }
+        let between = masses_from(&missed, self.spare + 1, self.borne);
+        let settled = self.optional(Rest::Open).ln_none() + self.ln_answered(|part| part.required);
+        libm::exp(settled) * between
+    }
+
+    /// P(ended failed).
+    pub(super) fn failed(&self) -> f64 {
+        let ln_alive = self.ln_answered(|part| part.required && part.rest == Rest::Missed);
+        let too_few = self.optional(Rest::Missed).at_least(self.borne + 1);
+        -libm::expm1(ln_alive) + libm::exp(ln_alive) * too_few
+    }
+
+    /// P(still waiting).
+    pub(super) fn open(&self) -> f64 {
+        let ln_alive = self.ln_answered(|part| part.required && part.rest == Rest::Missed);
+        let ln_live = self.ln_answered(|part| part.required && part.rest == Rest::Open);
+        let missed = self.optional(Rest::Missed);
+        let open = self.optional(Rest::Open);
+        let borne = missed.fewer_than(self.borne + 1);
+        let waits = self.over_misses(&missed, &open, |least| open.at_least(least));
+        libm::exp(ln_alive) * (-libm::expm1(ln_live) * borne + libm::exp(ln_live) * waits)
+    }
+
+    /// P(still waiting, at least one marked branch is open, and every excluded branch has answered).
+    pub(super) fn open_with_marked(&self) -> f64 {
+        let ln_alive = self
+            .ln_answered(|part| part.rest == Rest::Excluded || part.required && part.rest == Rest::Missed);
+        let ln_marked = self.ln_answered(|part| part.required && part.rest == Rest::Marked);
+        let ln_others = self.ln_answered(|part| part.required && part.rest == Rest::Open);
+        let missed = self.optional(Rest::Missed);
+        let marked = self.optional(Rest::Marked);
+        let others = self.optional(Rest::Open);
+        let borne = missed.fewer_than(self.borne + 1);
+        let masses = if others.is_empty() { Vec::new() } else { marked.masses(marked.n()) };
+        let waits = self.over_misses(&missed, &marked, |least| {
+            if others.is_empty() || least == 1 {
+                return marked.at_least(least);
+            }
+            masses
+                .iter()
+                .zip(0..)
+                .skip(1)
+                .map(|(mass, x)| mass * others.at_least(least.saturating_sub(x)))
+                .sum()
+        });
+        let a_marked_required = -libm::expm1(ln_marked) * borne;
+        let another_required = -libm::expm1(ln_others) * marked.at_least(1) * borne;
+        let none_required = libm::exp(ln_others) * waits;
+        libm::exp(ln_alive) * (a_marked_required + libm::exp(ln_marked) * (another_required + none_required))
+    }
+
+    /// `Σ P(X = x) wait(least)` over the misses x that are borne, with `least` the open branches that keep the job
+    /// waiting then, `max(1, q + 1 - x)`; without open branches nothing does.
+    fn over_misses(&self, missed: &Tally, open: &Tally, wait: impl Fn(u64) -> f64) -> f64 {
+        if open.is_empty() {
+            return 0.0;
+        }
+        if missed.is_empty() {
+            return wait(self.spare + 1);
+        }
+        let few: f64 = if self.spare == 0 {
+            0.0
+        } else {
+            let masses = missed.masses((self.spare - 1).min(self.borne));
+            masses.iter().zip(0..).map(|(mass, x)| mass * wait(self.spare + 1 - x)).sum()
+        };
+        let many = masses_from(missed, self.spare, self.borne);
+        if many == 0.0 { few } else { few + many * wait(1) }
+    }
+
+    /// The optional branches that are `rest`, as a law of their number.
+    fn optional(&self, rest: Rest) -> Tally {
+        let parts = self.parts.iter().filter(|part| !part.required && part.rest == rest);
+        Tally::new(parts.map(|part| (part.count, part.hazard)))
+    }
+
+    /// `ln P(all of these have answered)`.
+    fn ln_answered(&self, of: impl Fn(&Part) -> bool) -> f64 {
+        let parts = self.parts.iter().filter(|part| part.count > 0 && of(part));
+        -parts.map(|part| part.count as f64 * complement(part.hazard)).sum::<f64>()
+    }
+}
+
+/// `P(from <= X <= to)`.
+fn masses_from(tally: &Tally, from: u64, to: u64) -> f64 {
+    if from > to.min(tally.n()) {
+        return 0.0;
+    }
+    if to >= tally.n() {
+        return tally.at_least(from);
+    }
+    if from == 0 {
+        return tally.fewer_than(to + 1);
+    }
+    if to < MOST_MASSES {
+        return tally.masses(to)[from as usize..].iter().sum();
+    }
+    let (above, beyond) = (tally.at_least(from), tally.at_least(to + 1));
+    if above <= 0.5 { above - beyond } else { (tally.fewer_than(to + 1) - tally.fewer_than(from)).max(0.0) }
+}
+
+/// Longer ranges are the difference of two tails: it loses a few digits only where the range holds little of either.
+const MOST_MASSES: u64 = 4_096;
