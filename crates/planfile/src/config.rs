@@ -56,6 +56,8 @@ pub struct PlanEntry {
 pub struct BranchEntry {
     /// The law of the latency of one attempt. `None`: not stated.
     pub law: Option<Law>,
+    /// Where that law was fitted to percentiles, the worst relative error in time over them: 0.01 is 1 %.
+    pub fit_error: Option<f64>,
     /// The URLs of its targets. Empty when it has none, as in a plan that is only predicted; otherwise as many as
     /// [`Branch::targets`](fantail_core::Branch::targets).
     pub targets: Vec<UrlTemplate>,

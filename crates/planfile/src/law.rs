@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fantail_core::Time;
-use fantail_model::{Law, LawError};
+use fantail_model::{Fit, Law, LawError};
 
 use crate::decimal::Decimal;
 use crate::percentile::{looks_like_percentile, percentile};
@@ -53,6 +53,21 @@ const FAMILIES: [Family; 5] = [
 /// The parameter that any family may have beside its own: how much later every answer is.
 const SHIFT: &str = "shift";
 
+/// A law as stated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatedLaw {
+    /// The law.
+    pub law: Law,
+    /// Where it was fitted to percentiles, the worst relative error in time over them: 0.01 is 1 %.
+    pub fit_error: Option<f64>,
+}
+
+impl From<Law> for StatedLaw {
+    fn from(law: Law) -> StatedLaw {
+        StatedLaw { law, fit_error: None }
+    }
+}
+
 /// Reads the text of a law.
 ///
 /// - a family with its parameters: `exponential:mean=1s`, `lognormal:median=1s,sigma=0.6`,
@@ -64,8 +79,8 @@ const SHIFT: &str = "shift";
 /// ```
 /// use fantail_model::Level;
 ///
-/// let law = fantail_planfile::parse_law("lognormal:median=1s,sigma=0.6,shift=20ms")?;
-/// assert_eq!(law.quantile(Level::MEDIAN), 1.02);
+/// let stated = fantail_planfile::parse_law("lognormal:median=1s,sigma=0.6,shift=20ms")?;
+/// assert_eq!(stated.law.quantile(Level::MEDIAN), 1.02);
 /// let problems = fantail_planfile::parse_law("lognorml:median=1s").unwrap_err();
 /// assert_eq!(problems.iter().next().map(|p| p.column()), Some(1));
 /// # Ok::<(), fantail_planfile::Problems>(())
@@ -73,12 +88,12 @@ const SHIFT: &str = "shift";
 ///
 /// # Errors
 /// Everything that is wrong with the text, each at its column.
-pub fn parse_law(text: &str) -> Result<Law, Problems> {
+pub fn parse_law(text: &str) -> Result<StatedLaw, Problems> {
     law(text).map_err(|faults| Problems::locate("latency", text, faults))
 }
 
 /// Reads the text of a law that is part of a larger text.
-pub(crate) fn law(text: &str) -> Result<Law, Vec<Fault>> {
+pub(crate) fn law(text: &str) -> Result<StatedLaw, Vec<Fault>> {
     if text.contains(['|', '*']) { mixture(text) } else { plain(0, text) }
 }
 
@@ -89,9 +104,10 @@ fn one<T>(span: Range<usize>, message: impl Into<String>) -> Part<T> {
     Err(vec![Fault::new(span, message)])
 }
 
-fn mixture(text: &str) -> Part<Law> {
+fn mixture(text: &str) -> Part<StatedLaw> {
     let mut faults = Vec::new();
     let mut laws = Vec::new();
+    let mut fit_error: Option<f64> = None;
     let mut total = Decimal::parse("0");
     for (offset, part) in parts(text, '|') {
         let Some((weight, rest)) = part.split_once('*') else {
@@ -109,7 +125,10 @@ fn mixture(text: &str) -> Part<Law> {
             continue;
         };
         total = total.and_then(|total| total.checked_add(&share));
-        laws.extend(law.map(|law| (share.to_f64(), law)));
+        if let Some(stated) = law {
+            fit_error = stated.fit_error.into_iter().chain(fit_error).reduce(f64::max);
+            laws.push((share.to_f64(), stated.law));
+        }
     }
     if !faults.is_empty() {
         return Err(faults);
@@ -122,11 +141,14 @@ fn mixture(text: &str) -> Part<Law> {
         }
         None => return one(0..text.len(), "the weights add up to more than 1; expected exactly 1"),
     }
-    Law::mixture(&laws).map_err(|error| vec![Fault::new(0..text.len(), error.to_string())])
+    match Law::mixture(&laws) {
+        Ok(law) => Ok(StatedLaw { law, fit_error }),
+        Err(error) => one(0..text.len(), error.to_string()),
+    }
 }
 
 /// A law that is no mixture.
-fn plain(offset: usize, text: &str) -> Part<Law> {
+fn plain(offset: usize, text: &str) -> Part<StatedLaw> {
     if looks_like_percentile(text) {
         return percentiles(offset, text);
     }
@@ -148,7 +170,7 @@ fn plain(offset: usize, text: &str) -> Part<Law> {
         return one(offset..offset + name.len(), message);
     };
     let at = offset + text.len() - parameters.len();
-    family.law(span, at, parameters)
+    family.law(span, at, parameters).map(StatedLaw::from)
 }
 
 /// A parameter's value with its place.
@@ -237,7 +259,7 @@ fn value(kind: Kind, text: &str) -> Result<f64, String> {
 }
 
 /// `p50=0.8s,p95=1.5s`: what a law is fitted to.
-fn percentiles(offset: usize, text: &str) -> Part<Law> {
+fn percentiles(offset: usize, text: &str) -> Part<StatedLaw> {
     let span = offset..offset + text.len();
     let mut faults = Vec::new();
     let mut points = Vec::new();
@@ -254,11 +276,14 @@ fn percentiles(offset: usize, text: &str) -> Part<Law> {
         let time = value(Kind::Time, time)
             .map_err(|message| faults.push(Fault::new(time_at..time_at + time.len(), message)));
         if let (Ok(level), Ok(time)) = (level, time) {
-            points.push((level.level(), time));
+            points.push((level.level().p(), time));
         }
     }
     if !faults.is_empty() {
         return Err(faults);
     }
-    one(span, format!("a law from {} percentiles is not supported yet", points.len()))
+    match Law::from_percentiles(&points) {
+        Ok(Fit { law, error }) => Ok(StatedLaw { law, fit_error: Some(error) }),
+        Err(error) => one(span, error.to_string()),
+    }
 }

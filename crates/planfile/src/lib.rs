@@ -18,7 +18,7 @@ mod text;
 mod url;
 
 pub use config::{Backfill, BranchEntry, Config, Match, PlanEntry, Serves};
-pub use law::parse_law;
+pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;
 pub use problem::{Problem, Problems};
 pub use route::{Captures, Route};

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
-use fantail_model::Law;
 
 use crate::config::{BranchEntry, PlanEntry};
 use crate::decimal;
+use crate::law::StatedLaw;
 use crate::percentile::{looks_like_percentile, percentile};
 use crate::problem::{Fault, Problems, did_you_mean, list, quote};
 use crate::read::{After, At, Copies, HedgeRule, race, resolve, time_error};
@@ -102,13 +102,13 @@ impl ShortForm {
     ///
     /// # Errors
     /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column.
-    pub fn plan(&self, laws: &[Law]) -> Result<PlanEntry, Problems> {
+    pub fn plan(&self, laws: &[StatedLaw]) -> Result<PlanEntry, Problems> {
         let deadline = self.deadline.as_ref().map(|at| at.value);
         let rule = self.copies.clone().map(HedgeRule::new);
         let mut faults = Vec::new();
         let mut branches = Vec::new();
-        for (i, law) in laws.iter().enumerate() {
-            let hedge = rule.as_ref().map(|rule| resolve(rule, Some(law), deadline)).transpose();
+        for (i, stated) in laws.iter().enumerate() {
+            let hedge = rule.as_ref().map(|rule| resolve(rule, Some(&stated.law), deadline)).transpose();
             let hedge = hedge.unwrap_or_else(|more| {
                 faults.extend(more);
                 None
@@ -125,10 +125,12 @@ impl ShortForm {
         let plan = Plan::new(spec).map_err(|errors| faults.extend(self.faults(&errors)));
         match plan {
             Ok(plan) if faults.is_empty() => {
-                let branches = laws
-                    .iter()
-                    .map(|law| BranchEntry { law: Some(law.clone()), targets: Vec::new() })
-                    .collect();
+                let entry = |StatedLaw { law, fit_error }: &StatedLaw| BranchEntry {
+                    law: Some(law.clone()),
+                    fit_error: *fit_error,
+                    targets: Vec::new(),
+                };
+                let branches = laws.iter().map(entry).collect();
                 Ok(PlanEntry { plan, route: None, backfill: None, branches })
             }
             _ => Err(Problems::locate(SOURCE, &self.text, faults)),

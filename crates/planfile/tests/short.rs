@@ -1,10 +1,9 @@
 //! Plans in short form.
 
 use fantail_core::{Time, WaitFor};
-use fantail_model::Law;
-use fantail_planfile::{PlanEntry, Problems, ShortForm, parse_law};
+use fantail_planfile::{PlanEntry, Problems, ShortForm, StatedLaw, parse_law};
 
-fn laws(n: usize) -> Vec<Law> {
+fn laws(n: usize) -> Vec<StatedLaw> {
     vec![parse_law("lognormal:median=1s,sigma=0.6").expect("a law"); n]
 }
 

@@ -4,21 +4,20 @@ use std::ops::Range;
 
 use fantail_core::Time;
 use fantail_core::plan::MAX_BRANCHES;
-use fantail_model::Law;
 use toml::de::DeValue;
 
 use super::limiter::LimiterDraft;
 use super::reader::{At, Entry, Reader, Table, Text};
 use super::{hedge, named};
 use crate::keys::Scope;
-use crate::law;
+use crate::law::{self, StatedLaw};
 use crate::problem::{did_you_mean, quote};
 
 /// The stated keys of a branch.
 #[derive(Clone, Default)]
 pub(super) struct BranchKeys<'a> {
     pub(super) urls: Option<At<Vec<Text<'a>>>>,
-    pub(super) latency: Option<At<Law>>,
+    pub(super) latency: Option<At<StatedLaw>>,
     pub(super) optional: Option<At<bool>>,
     pub(super) deadline: Option<At<Time>>,
     pub(super) attempt_timeout: Option<At<Time>>,
@@ -202,7 +201,7 @@ fn urls<'a>(reader: &mut Reader<'_>, table: &mut Table<'a>) -> Option<At<Vec<Tex
     Some(At { value: list, span: targets.span })
 }
 
-fn latency(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Law> {
+fn latency(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<StatedLaw> {
     let text = reader.text_or(entry, "a law in quotes, like \"lognormal:median=1s,sigma=0.6\"")?;
     law::law(text.str).map_err(|faults| reader.faults_in(entry.key, &text, faults)).ok()
 }

@@ -41,11 +41,13 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
     for (index, group) in groups.iter().enumerate() {
         let spec = branch(reader, draft, group, &mut hedges);
         let mut urls_are_right = true;
+        let stated = group.keys.latency.as_ref().map(|at| &at.value);
         for (name, i) in group.names.iter() {
             let targets = if urls_are_right { targets(reader, draft, group, &name, i) } else { None };
             urls_are_right = targets.is_some();
             entries.push(BranchEntry {
-                law: group.keys.latency.as_ref().map(|law| law.value.clone()),
+                law: stated.map(|stated| stated.law.clone()),
+                fit_error: stated.and_then(|stated| stated.fit_error),
                 targets: targets.unwrap_or_default(),
             });
             specs.push(BranchSpec { name, ..spec.clone() });
@@ -120,7 +122,7 @@ fn branch<'a>(
         Some(own) => own.value.as_ref(),
         None => draft.hedge.as_ref().map(|hedge| &hedge.value),
     };
-    let law = latency.as_ref().map(|law| &law.value);
+    let law = latency.as_ref().map(|at| &at.value.law);
     let hedge = rule.map(|rule| resolve(rule, law, deadline.or(value(draft.deadline.as_ref()))));
     let hedge = hedge.transpose().unwrap_or_else(|faults| {
         hedges.add(group, faults);

@@ -51,19 +51,27 @@ fn bare_word(text: &str, at: usize) -> Option<(usize, &str)> {
     (!word.is_empty() && word.len() < 60 && !word.contains(char::is_control)).then_some((start, word))
 }
 
-/// All faults of a file: the first of its syntax on every line, and the others on lines without one.
-pub(super) fn merge(text: &str, syntax: Vec<SyntaxFault>, others: Vec<Fault>) -> Vec<Fault> {
-    let line =
-        |fault: &Fault| text.as_bytes().iter().take(fault.span.start).filter(|&&byte| byte == b'\n').count();
-    let mut syntax = syntax;
+/// All faults of a file: the first of its syntax on every line, and the others where no syntax is broken.
+pub(super) fn merge(text: &str, mut syntax: Vec<SyntaxFault>, others: Vec<Fault>) -> Vec<Fault> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let line_of =
+        |fault: &Fault| text.as_bytes().iter().take(fault.span.start).filter(|&&b| b == b'\n').count();
+    let is_header = |line: &&str| line.trim_start().starts_with('[');
     syntax.sort_by_key(|fault| fault.fault.span.start);
-    let mut lines = BTreeSet::new();
+    let mut broken = BTreeSet::new();
     let mut faults: Vec<Fault> = Vec::new();
-    for SyntaxFault { fault, .. } in syntax {
-        if lines.insert(line(&fault)) {
-            faults.push(fault);
+    for SyntaxFault { fault, duplicate } in syntax {
+        let line = line_of(&fault);
+        if !broken.insert(line) {
+            continue;
         }
+        if !duplicate && is_header(&lines[line]) {
+            // The lines below a broken header were read as if they stood in another table.
+            let below = lines[line + 1..].iter().take_while(|line| !is_header(line)).count();
+            broken.extend(line + 1..=line + below);
+        }
+        faults.push(fault);
     }
-    faults.extend(others.into_iter().filter(|fault| !lines.contains(&line(fault))));
+    faults.extend(others.into_iter().filter(|fault| !broken.contains(&line_of(fault))));
     faults
 }
