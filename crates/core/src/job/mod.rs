@@ -65,8 +65,8 @@ pub struct Job {
     required_answered: u32,
     /// The first required branch that can no longer answer.
     required_lost: Option<u32>,
-    /// The branch that was lost last.
-    last_lost: u32,
+    /// The branch whose loss put `at_least` out of reach.
+    too_few: Option<u32>,
     verdict: Option<Verdict>,
     finished_at: Time,
     ledger: Ledger,
@@ -142,7 +142,7 @@ impl Job {
             answered: 0,
             required_answered: 0,
             required_lost: None,
-            last_lost: 0,
+            too_few: None,
             verdict: None,
             finished_at: now,
             ledger: Ledger::default(),
@@ -162,6 +162,7 @@ impl Job {
         let mut due_only = Vec::new();
         while let Some(due) = self.wake_at().filter(|due| *due < self.now && self.verdict.is_none()) {
             self.instant(due, &mut due_only, actions);
+            due_only.clear();
         }
         self.instant(self.now, events, actions);
         events.clear();
@@ -208,7 +209,12 @@ impl Job {
             Event::Failed(attempt, failure) => self.failed(attempt, failure, actions),
             Event::Granted(attempt) => self.granted(attempt, actions),
             Event::Refused(attempt, reason) => self.refused(attempt, reason, actions),
-            Event::Dropped => self.finish(Verdict::Failed(Cause::Dropped), actions),
+            Event::Dropped => {
+                self.judge(actions);
+                if self.verdict.is_none() {
+                    self.finish(Verdict::Failed(Cause::Dropped), actions);
+                }
+            }
         }
     }
 
@@ -292,13 +298,13 @@ impl Job {
         self.set(attempt, AttemptState::Running { since: self.now });
         self.ledger.of_mut(attempt.role()).launched += 1;
         let state = &mut self.branches[attempt.branch as usize];
-        let target = self.rotation.wrapping_add(u32::from(state.started)) % targets;
+        let target = (u64::from(self.rotation) + u64::from(state.started)) % u64::from(targets);
         state.asking -= 1;
         state.running += 1;
         state.started += 1;
         state.first_permit.get_or_insert(self.now);
         let until = [deadline, timeout].into_iter().flatten().min();
-        actions.push(Action::Start { attempt, target, until });
+        actions.push(Action::Start { attempt, target: target as u32, until });
         if attempt.role() == Role::Primary {
             state.primary_permit = self.now;
             self.arm_next_copy(attempt.branch, actions);

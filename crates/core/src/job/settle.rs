@@ -11,13 +11,15 @@ impl Event {
     pub(super) const GRANTED: u8 = 4;
 
     /// The order within one instant. Deadlines and hedge delays, which the job knows by itself, lie between
-    /// [`Event::FAILED`] and [`Event::GRANTED`].
-    pub(super) fn order(&self) -> (u8, AttemptId) {
+    /// [`Event::FAILED`] and [`Event::GRANTED`]. Of contradictory reports on one attempt the first counts: it is in
+    /// time for its failure before it is for its timeout.
+    pub(super) fn order(&self) -> (u8, AttemptId, u8) {
         match *self {
-            Event::Answered(attempt) => (0, attempt),
-            Event::Failed(attempt, _) => (Event::FAILED, attempt),
-            Event::Granted(attempt) | Event::Refused(attempt, _) => (Event::GRANTED, attempt),
-            Event::Dropped => (u8::MAX, AttemptId::primary(u32::MAX)),
+            Event::Answered(attempt) => (0, attempt, 0),
+            Event::Failed(attempt, failure) => (Event::FAILED, attempt, failure as u8),
+            Event::Granted(attempt) => (Event::GRANTED, attempt, 0),
+            Event::Refused(attempt, reason) => (Event::GRANTED, attempt, 1 + reason as u8),
+            Event::Dropped => (u8::MAX, AttemptId::primary(u32::MAX), 0),
         }
     }
 }
@@ -118,8 +120,8 @@ impl Job {
         let plan = &self.plan;
         let verdict = if let Some(branch) = self.required_lost {
             Verdict::Failed(Cause::Required(branch))
-        } else if self.answered + self.open < plan.at_least() {
-            Verdict::Failed(Cause::TooFew(self.last_lost))
+        } else if let Some(branch) = self.too_few {
+            Verdict::Failed(Cause::TooFew(branch))
         } else if self.required_answered == plan.required() && self.answered >= plan.k() {
             Verdict::Complete
         } else if self.open == 0 {
@@ -203,7 +205,9 @@ impl Job {
         state.outcome = Some(outcome);
         state.settled_at = self.now;
         self.open -= 1;
-        self.last_lost = branch;
+        if self.too_few.is_none() && self.answered + self.open < self.plan.at_least() {
+            self.too_few = Some(branch);
+        }
         if self.plan.branches()[branch as usize].required && self.required_lost.is_none() {
             self.required_lost = Some(branch);
         }

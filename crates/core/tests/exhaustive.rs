@@ -1,0 +1,241 @@
+//! Every state that a small job can be in, and every step from it.
+//!
+//! From each state the job is told every single event that could be said of its attempts, every pair of them in one
+//! instant, and nothing at all; at the time of the step before, a little later, when it wants to wake, and too late.
+//! The [`Observer`] judges each step. States that differ only in what no later step reads (the ledger, stamps of what is
+//! over, and the origin of time) are one. `FANTAIL_HEAVY=1` takes larger plans.
+
+#[path = "support/canon.rs"]
+mod canon;
+#[path = "support/observer.rs"]
+mod observer;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
+use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use observer::{Observer, Seen};
+
+/// More than any of the plans below needs: a bound on what a mistake in them costs.
+const MOST_STATES: usize = 2_000_000;
+
+#[derive(Clone)]
+struct State {
+    job: Job,
+    observer: Observer,
+    now: Time,
+}
+
+/// A step on the way to a state, for the message.
+struct Step {
+    from: usize,
+    at: Time,
+    events: Vec<Event>,
+}
+
+/// Explores a plan and prints how much there was; panics at the first step that breaks an invariant, with the way to it.
+fn explore(title: &str, spec: PlanSpec) {
+    let plan = Arc::new(Plan::new(spec).expect("the plan is valid"));
+    let (job, observer, _) = Observer::start(&plan, Time::ZERO, 0);
+    let mut seen = HashSet::from([canon::digest(&job, Time::ZERO)]);
+    let mut ways = vec![Step { from: 0, at: Time::ZERO, events: Vec::new() }];
+    let mut open = vec![(0, State { job, observer, now: Time::ZERO })];
+    let (mut steps, mut ends) = (0_u64, 0_u64);
+    while let Some((from, state)) = open.pop() {
+        for at in instants(&state) {
+            for events in batches(&plan, &state) {
+                steps += 1;
+                let mut next = state.clone();
+                next.now = at;
+                let came = catch_unwind(AssertUnwindSafe(|| next.observer.step(&mut next.job, at, &events)));
+                let broken = match came {
+                    Ok(Ok(_)) => None,
+                    Ok(Err(broken)) => Some(broken),
+                    Err(_) => Some("it panicked".to_owned()),
+                };
+                if let Some(broken) = broken {
+                    ways.push(Step { from, at, events });
+                    panic!("{title}: {broken}\n{}", way(&ways));
+                }
+                if next.job.verdict().is_some() {
+                    ends += 1;
+                } else if seen.insert(canon::digest(&next.job, at)) {
+                    assert!(seen.len() <= MOST_STATES, "{title}: too many states");
+                    ways.push(Step { from, at, events });
+                    open.push((ways.len() - 1, next));
+                }
+            }
+        }
+    }
+    println!("{title}: {} states, {steps} steps, {ends} ends", seen.len());
+}
+
+/// When the next step may be: at once, before anything is due, when something is, and after.
+fn instants(state: &State) -> Vec<Time> {
+    let Some(wake) = state.job.wake_at() else { return vec![state.now] };
+    let tick = Time::from_nanos(1);
+    let mut instants = vec![state.now, state.now.saturating_add(tick), wake, wake.saturating_add(tick)];
+    instants.dedup();
+    instants
+}
+
+/// Nothing, every event, and every two events.
+fn batches(plan: &Plan, state: &State) -> Vec<Vec<Event>> {
+    let singles = sayable(plan, state);
+    let mut batches = vec![Vec::new()];
+    for (i, event) in singles.iter().enumerate() {
+        batches.push(vec![*event]);
+        batches.extend(singles[i + 1..].iter().map(|other| vec![*other, *event]));
+    }
+    batches
+}
+
+/// Every event that a driver could report in this state.
+fn sayable(plan: &Plan, state: &State) -> Vec<Event> {
+    let mut events = vec![Event::Dropped];
+    for branch in 0..plan.n() {
+        for number in 0..=plan.branches()[branch as usize].delays().len() as u8 {
+            let attempt = AttemptId { branch, number };
+            match state.observer.seen(attempt) {
+                Seen::Asked => {
+                    let reason = if number == 0 { Refusal::Pushback } else { Refusal::Budget };
+                    events.extend([Event::Granted(attempt), Event::Refused(attempt, reason)]);
+                }
+                Seen::Running => {
+                    events.push(Event::Answered(attempt));
+                    let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
+                    // Without copies it is all the same why an attempt failed.
+                    let kinds = if plan.branches()[branch as usize].delays().is_empty() { 1 } else { 3 };
+                    events.extend(
+                        failures.into_iter().take(kinds).map(|failure| Event::Failed(attempt, failure)),
+                    );
+                }
+                Seen::Idle | Seen::Over => {}
+            }
+        }
+    }
+    events
+}
+
+fn way(steps: &[Step]) -> String {
+    let mut at = steps.len() - 1;
+    let mut lines = Vec::new();
+    while at != 0 {
+        lines.push(format!("at {}: {:?}", steps[at].at, steps[at].events));
+        at = steps[at].from;
+    }
+    lines.iter().rev().fold(String::new(), |mut text, line| {
+        writeln!(text, "{line}").expect("strings take all");
+        text
+    })
+}
+
+const fn ns(nanos: u64) -> Time {
+    Time::from_nanos(nanos)
+}
+
+/// Whether to take the larger plans too.
+fn heavy() -> bool {
+    std::env::var_os("FANTAIL_HEAVY").is_some_and(|value| value == "1")
+}
+
+fn branch(name: &str) -> BranchSpec {
+    BranchSpec::new(name)
+}
+
+fn optional(name: &str) -> BranchSpec {
+    BranchSpec { required: Some(false), ..branch(name) }
+}
+
+fn hedged(branch: BranchSpec, delays: &[u64]) -> BranchSpec {
+    let delays = delays.iter().copied().map(ns).collect();
+    let hedge = Some(Hedge { delays, ..Hedge::after(Time::ZERO) });
+    BranchSpec { hedge, repeatable: true, targets: 2, ..branch }
+}
+
+fn plan(wait_for: WaitFor, branches: Vec<BranchSpec>) -> PlanSpec {
+    PlanSpec { wait_for, ..PlanSpec::new("small", branches) }
+}
+
+#[test]
+fn waiting_for_all() {
+    explore("all of 3", plan(WaitFor::All, vec![branch("a"), branch("b"), branch("c")]));
+    let spec = plan(WaitFor::All, vec![branch("a"), optional("b"), optional("c")]);
+    explore("all, 1 of 3 required", spec.clone());
+    explore("all, 1 of 3 required, at least 2", PlanSpec { at_least: Some(2), ..spec.clone() });
+    explore("all, 1 of 3 required, deadline", PlanSpec { deadline: Some(ns(6)), ..spec });
+}
+
+#[test]
+fn waiting_for_the_first() {
+    let branches = || vec![branch("a"), branch("b"), branch("c")];
+    for k in 1..=3 {
+        for at_least in 0..=k {
+            let spec = PlanSpec { at_least: Some(at_least), ..plan(WaitFor::First(k), branches()) };
+            explore(&format!("first {k} of 3, at least {at_least}"), spec);
+        }
+    }
+    let mut one_required = branches();
+    one_required[2].required = Some(true);
+    let spec = PlanSpec { deadline: Some(ns(6)), ..plan(WaitFor::First(1), one_required) };
+    explore("first 1 of 3 and a required one, deadline", spec);
+    let spec =
+        PlanSpec { deadline: Some(ns(6)), at_least: Some(1), ..plan(WaitFor::Share(600_000), branches()) };
+    explore("60 % of 3, at least 1, deadline", spec);
+}
+
+#[test]
+fn timeouts_and_deadlines() {
+    let timed = |branch: BranchSpec, timeout| BranchSpec { attempt_timeout: Some(ns(timeout)), ..branch };
+    let branches = vec![timed(branch("a"), 4), BranchSpec { deadline: Some(ns(4)), ..optional("b") }];
+    explore("a timeout and a deadline", PlanSpec { deadline: Some(ns(7)), ..plan(WaitFor::All, branches) });
+    let branches = vec![timed(hedged(branch("a"), &[5]), 3), timed(hedged(optional("b"), &[2]), 3)];
+    explore("timeouts that bring copies forward", plan(WaitFor::All, branches));
+}
+
+#[test]
+fn hedges() {
+    let one = || hedged(branch("a"), &[3]);
+    explore("a hedge", plan(WaitFor::All, vec![one()]));
+    explore("two copies", plan(WaitFor::All, vec![hedged(branch("a"), &[2, 5])]));
+    let spec = plan(WaitFor::All, vec![one(), hedged(optional("b"), &[3])]);
+    explore("2 hedges", spec.clone());
+    explore("2 hedges, deadline", PlanSpec { deadline: Some(ns(7)), ..spec });
+    let mut late = one();
+    late.hedge.as_mut().expect("it is hedged").min_useful = ns(3);
+    let spec = PlanSpec { deadline: Some(ns(7)), ..plan(WaitFor::First(1), vec![late, branch("b")]) };
+    explore("a hedge with min_useful, first 1 of 2, deadline", spec);
+}
+
+#[test]
+fn races() {
+    let race = |branch: BranchSpec, r: usize| hedged(branch, &vec![0; r - 1]);
+    explore("a race of 3", plan(WaitFor::All, vec![race(branch("a"), 3)]));
+    explore("2 races of 2", plan(WaitFor::All, vec![race(branch("a"), 2), race(optional("b"), 2)]));
+    let spec = plan(WaitFor::First(1), vec![race(branch("a"), 2), hedged(branch("b"), &[0, 3])]);
+    explore("a race and a race with a hedge, first 1", spec);
+}
+
+#[test]
+fn larger_plans() {
+    if !heavy() {
+        println!("set FANTAIL_HEAVY=1 for the larger plans");
+        return;
+    }
+    let hedges = |copies: &[u64]| {
+        vec![hedged(branch("a"), copies), hedged(optional("b"), copies), hedged(optional("c"), copies)]
+    };
+    explore("3 hedges", plan(WaitFor::All, hedges(&[3])));
+    explore("3 races", plan(WaitFor::First(2), hedges(&[0])));
+    let spec = PlanSpec { deadline: Some(ns(5)), ..plan(WaitFor::First(2), hedges(&[2])) };
+    explore("3 hedges, first 2, deadline", spec);
+    let two = vec![hedged(branch("a"), &[2, 4]), hedged(optional("b"), &[2, 4])];
+    explore("2 branches of 3 attempts", plan(WaitFor::All, two.clone()));
+    let timed = |branch: BranchSpec| BranchSpec { attempt_timeout: Some(ns(3)), ..branch };
+    let two = two.into_iter().map(timed).collect();
+    let spec = PlanSpec { deadline: Some(ns(6)), ..plan(WaitFor::All, two) };
+    explore("2 branches of 3 attempts, timeouts, deadline", spec);
+}
