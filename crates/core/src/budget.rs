@@ -22,18 +22,21 @@ pub struct Budget {
     /// In parts per million of a copy.
     credit: u64,
     in_flight: u32,
+    /// The least room that was between the credit and its cap while copies were in flight: what credit they can hand
+    /// back, since more would have been lost at the cap had they not taken it.
+    room: u64,
 }
 
 impl Budget {
     /// An empty budget.
     pub fn new(spec: BudgetSpec) -> Budget {
-        Budget { spec, credit: 0, in_flight: 0 }
+        Budget { spec, credit: 0, in_flight: 0, room: 0 }
     }
 
     /// A primary answered.
     pub fn earn(&mut self) {
-        let cap = u64::from(self.spec.burst) * u64::from(PPM);
-        self.credit = (self.credit + u64::from(self.spec.share)).min(cap);
+        self.credit = (self.credit + u64::from(self.spec.share)).min(self.cap());
+        self.room = self.room.min(self.cap() - self.credit);
     }
 
     /// Takes the credit for one copy, if there is any; the copy is in flight until [`Budget::end`].
@@ -42,6 +45,9 @@ impl Budget {
         let ok = self.credit >= u64::from(PPM) && self.spec.in_flight.is_none_or(|cap| self.in_flight < cap);
         if ok {
             self.credit -= u64::from(PPM);
+            if self.in_flight == 0 {
+                self.room = self.cap() - self.credit;
+            }
             self.in_flight += 1;
         }
         ok
@@ -52,15 +58,21 @@ impl Budget {
         self.in_flight = self.in_flight.saturating_sub(1);
     }
 
-    /// A copy that was paid for never ran.
+    /// A copy that was paid for never ran. Its credit comes back, unless the credit was at its cap meanwhile: then the
+    /// copy's part of it would be lost by now.
     pub fn refund(&mut self) {
-        let cap = u64::from(self.spec.burst) * u64::from(PPM);
-        self.credit = (self.credit + u64::from(PPM)).min(cap);
+        let back = self.room.min(u64::from(PPM));
+        self.credit += back;
+        self.room -= back;
         self.end();
     }
 
     /// Copies in flight.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    fn cap(&self) -> u64 {
+        u64::from(self.spec.burst) * u64::from(PPM)
     }
 }
