@@ -40,7 +40,7 @@ pub struct Limiter {
     /// Sorted by ticket within each class.
     queues: [VecDeque<Waiter>; Class::COUNT],
     /// Permits out, sorted by ticket.
-    permits: Vec<(Ticket, u32)>,
+    permits: Vec<Permit>,
     /// Weight of the permits out.
     held: u64,
     bucket: Option<Bucket>,
@@ -52,6 +52,15 @@ struct Waiter {
     ticket: Ticket,
     weight: u32,
     until: Option<Time>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Permit {
+    ticket: Ticket,
+    weight: u32,
+    /// The least room that was in the bucket since the grant: what it took of the bucket can come back up to this much,
+    /// since more would have spilled over had it not been taken.
+    room: u128,
 }
 
 impl Limiter {
@@ -112,11 +121,13 @@ impl Limiter {
         }
         let Some(waiter) = self.queues.iter_mut().find_map(VecDeque::pop_front) else { return };
         if let Some(bucket) = &mut self.bucket {
-            bucket.take(now, waiter.weight);
+            bucket.fill(now);
+            note_room(&mut self.permits, bucket);
+            bucket.take(waiter.weight);
         }
         self.held += u64::from(waiter.weight);
-        let at = self.permits.partition_point(|(other, _)| *other < ticket);
-        self.permits.insert(at, (ticket, waiter.weight));
+        let at = self.permits.partition_point(|permit| permit.ticket < ticket);
+        self.permits.insert(at, Permit { ticket, weight: waiter.weight, room: u128::MAX });
     }
 
     /// Leaves the queue. A ticket that is not queued is left as it is.
@@ -133,11 +144,21 @@ impl Limiter {
         self.remove(ticket);
     }
 
-    /// A permit was never used: it is free again, and so is what it took of the rate.
+    /// A permit was never used: it is free again, and the rate is what it would be had the permit never been granted.
     pub fn give_back(&mut self, ticket: Ticket) {
-        let weight = self.remove(ticket);
-        if let (Some(bucket), Some(weight)) = (&mut self.bucket, weight) {
-            bucket.put_back(weight);
+        if let Some(bucket) = &self.bucket {
+            note_room(&mut self.permits, bucket);
+        }
+        let Some(permit) = self.remove(ticket) else { return };
+        let Some(bucket) = &mut self.bucket else { return };
+        let back = bucket.worth(permit.weight).min(permit.room);
+        bucket.level += back;
+        // Had it not been granted, there would have been less room ever since, by as much. A younger permit has seen
+        // nothing else; an older one has also seen what was before, which counts where it was less still. And an older
+        // permit has seen no more room than a younger one, which tells them apart.
+        for other in &mut self.permits {
+            let older = other.room <= permit.room;
+            other.room = if older { other.room.min(permit.room - back) } else { other.room - back };
         }
     }
 
@@ -204,11 +225,19 @@ impl Limiter {
             || pause > Time::ZERO && until.is_some_and(|until| self.paused_until >= until)
     }
 
-    fn remove(&mut self, ticket: Ticket) -> Option<u32> {
-        let at = self.permits.binary_search_by_key(&ticket, |(ticket, _)| *ticket).ok()?;
-        let (_, weight) = self.permits.remove(at);
-        self.held -= u64::from(weight);
-        Some(weight)
+    fn remove(&mut self, ticket: Ticket) -> Option<Permit> {
+        let at = self.permits.binary_search_by_key(&ticket, |permit| permit.ticket).ok()?;
+        let permit = self.permits.remove(at);
+        self.held -= u64::from(permit.weight);
+        Some(permit)
+    }
+}
+
+/// Notes the room that is in the bucket now, where it is less than before.
+fn note_room(permits: &mut [Permit], bucket: &Bucket) {
+    let room = bucket.room();
+    for permit in permits {
+        permit.room = permit.room.min(room);
     }
 }
 
@@ -247,12 +276,12 @@ impl Bucket {
         self.as_of.saturating_add(Time::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
 
-    fn take(&mut self, now: Time, weight: u32) {
-        self.fill(now);
+    fn take(&mut self, weight: u32) {
         self.level = self.level.saturating_sub(self.worth(weight));
     }
 
-    fn put_back(&mut self, weight: u32) {
-        self.level = (self.level + self.worth(weight)).min(self.worth(self.rate.burst));
+    /// How much could be added before it spills over.
+    fn room(&self) -> u128 {
+        self.worth(self.rate.burst) - self.level
     }
 }

@@ -1,0 +1,371 @@
+//! Limiters: named behaviours, and every run against a naive reference.
+
+#[path = "support/naive.rs"]
+mod naive;
+
+use fantail_core::job::{Class, Refusal};
+use fantail_core::{Limiter, LimiterSpec, Rate, Ticket, Time};
+use naive::Naive;
+use proptest::prelude::*;
+
+const T0: Time = Time::ZERO;
+
+fn spec() -> LimiterSpec {
+    LimiterSpec::new("llm")
+}
+
+fn gate(gate: u32) -> Limiter {
+    Limiter::new(LimiterSpec { gate: Some(gate), ..spec() })
+}
+
+fn rate(permits: u32, per: Time, burst: u32) -> Limiter {
+    Limiter::new(LimiterSpec { rate: Some(Rate { permits, per, burst }), ..spec() })
+}
+
+fn first(limiter: &mut Limiter, weight: u32) -> Ticket {
+    limiter.ask(T0, Class::First, weight, None).expect("it fits")
+}
+
+/// Grants whoever may go, and says who went.
+fn pump(limiter: &mut Limiter, now: Time) -> Vec<Ticket> {
+    let mut granted = Vec::new();
+    while let Some(ticket) = limiter.poll(now) {
+        limiter.grant(now, ticket);
+        granted.push(ticket);
+    }
+    granted
+}
+
+#[test]
+fn better_classes_go_first_and_a_class_in_order() {
+    let mut limiter = gate(1);
+    let classes = [Class::Backfill, Class::OptionalCopy, Class::RequiredCopy, Class::First, Class::First];
+    let tickets = classes.map(|class| limiter.ask(T0, class, 1, None).unwrap());
+    let mut order = Vec::new();
+    while let [ticket] = pump(&mut limiter, T0)[..] {
+        order.push(ticket);
+        limiter.release(ticket);
+    }
+    assert_eq!(order, [3, 4, 2, 1, 0].map(|i: usize| tickets[i]));
+}
+
+#[test]
+fn a_first_attempt_that_comes_later_goes_before_a_due_hedge() {
+    let mut limiter = gate(1);
+    let running = first(&mut limiter, 1);
+    pump(&mut limiter, T0);
+    limiter.ask(T0, Class::RequiredCopy, 1, None).unwrap();
+    let later = first(&mut limiter, 1);
+    limiter.release(running);
+    assert_eq!(limiter.poll(T0), Some(later));
+}
+
+#[test]
+fn case_7_a_release_and_a_withdrawal_of_the_head_let_the_next_run_in_either_order() {
+    for release_first in [true, false] {
+        let mut limiter = gate(1);
+        let [a, b, c] = [(); 3].map(|()| first(&mut limiter, 1));
+        assert_eq!(pump(&mut limiter, T0), [a]);
+        if release_first {
+            limiter.release(a);
+            limiter.withdraw(b);
+        } else {
+            limiter.withdraw(b);
+            limiter.release(a);
+        }
+        assert_eq!(pump(&mut limiter, T0), [c]);
+    }
+}
+
+#[test]
+fn case_7_a_granted_head_that_leaves_hands_its_permit_to_the_next() {
+    let mut limiter = gate(1);
+    let [a, b, c] = [(); 3].map(|()| first(&mut limiter, 1));
+    pump(&mut limiter, T0);
+    limiter.release(a);
+    assert_eq!(pump(&mut limiter, T0), [b]);
+    limiter.give_back(b);
+    assert_eq!(pump(&mut limiter, T0), [c]);
+}
+
+#[test]
+fn case_7_a_light_waiter_runs_when_the_heavy_head_leaves() {
+    let mut limiter = gate(3);
+    let holds = first(&mut limiter, 1);
+    assert_eq!(pump(&mut limiter, T0), [holds]);
+    let heavy = first(&mut limiter, 3);
+    let light = first(&mut limiter, 1);
+    assert_eq!(limiter.poll(T0), None, "a heavy head is not overtaken");
+    limiter.withdraw(heavy);
+    assert_eq!(pump(&mut limiter, T0), [light]);
+}
+
+#[test]
+fn case_8_a_permit_is_released_exactly_once() {
+    let mut limiter = gate(2);
+    let [a, b, c] = [(); 3].map(|()| first(&mut limiter, 1));
+    assert_eq!(pump(&mut limiter, T0), [a, b]);
+    for _ in 0..2 {
+        limiter.release(a);
+        limiter.give_back(a);
+        limiter.withdraw(a);
+    }
+    assert_eq!(limiter.held(), 1);
+    assert_eq!(pump(&mut limiter, T0), [c]);
+    assert_eq!(limiter.held(), 2);
+}
+
+#[test]
+fn case_9_burst_plus_refill_may_pass_in_the_first_minute() {
+    let minute = Time::from_secs(60);
+    let mut limiter = rate(1_200, minute, 1_200);
+    for _ in 0..3_000 {
+        first(&mut limiter, 1);
+    }
+    let mut passed = pump(&mut limiter, T0).len();
+    while let Some(at) = limiter.next_at(T0).filter(|at| *at <= minute) {
+        passed += pump(&mut limiter, at).len();
+    }
+    assert_eq!(passed, 2_400);
+}
+
+#[test]
+fn case_9_a_bucket_never_holds_more_than_its_burst() {
+    let mut limiter = rate(3, Time::from_secs(1), 5);
+    for _ in 0..20 {
+        first(&mut limiter, 1);
+    }
+    assert_eq!(pump(&mut limiter, T0).len(), 5);
+    assert_eq!(pump(&mut limiter, Time::from_secs(2)).len(), 5, "not 6");
+}
+
+#[test]
+fn case_11_waiters_are_paused_to_the_nanosecond_up_to_the_cap() {
+    let now = Time::from_secs(7);
+    for (pause, refused) in [("0s", false), ("60s", false), ("61s", true), ("2m", true), ("4321ms", false)] {
+        let pause: Time = pause.parse().unwrap();
+        let mut limiter = gate(1);
+        let waiter = first(&mut limiter, 1);
+        let left = limiter.push_back(now, pause);
+        assert_eq!(left, if refused { vec![waiter] } else { Vec::new() }, "after {pause}");
+        if refused {
+            assert_eq!(limiter.ask(now, Class::First, 1, None), Err(Refusal::Pushback));
+            continue;
+        }
+        let resumes = now.saturating_add(pause);
+        assert_eq!(limiter.next_at(now), Some(resumes));
+        let before = Time::from_nanos(resumes.as_nanos() - 1);
+        assert_eq!(limiter.poll(before), None, "before the end of {pause}");
+        assert_eq!(limiter.poll(resumes), Some(waiter));
+    }
+}
+
+#[test]
+fn the_longest_pause_counts() {
+    let mut limiter = gate(1);
+    limiter.push_back(T0, Time::from_secs(9));
+    limiter.push_back(Time::from_secs(1), Time::from_secs(2));
+    assert_eq!(limiter.paused_until(Time::from_secs(1)), Some(Time::from_secs(9)));
+    assert_eq!(limiter.paused_until(Time::from_secs(9)), None);
+}
+
+#[test]
+fn a_weight_that_can_never_fit_is_refused() {
+    let burst_of_3 = Rate { permits: 9, per: Time::from_secs(1), burst: 3 };
+    let mut limiter = Limiter::new(LimiterSpec { gate: Some(4), rate: Some(burst_of_3), ..spec() });
+    for (weight, ok) in [(0, false), (1, true), (3, true), (4, false), (u32::MAX, false)] {
+        let came = limiter.ask(T0, Class::First, weight, None);
+        assert_eq!(came.err(), (!ok).then_some(Refusal::Limiter), "weight {weight}");
+    }
+}
+
+#[test]
+fn a_permit_handed_back_after_its_tokens_were_made_up_for_brings_none() {
+    let second = Time::from_secs(1);
+    let mut limiter = rate(1, second, 1);
+    let unused = first(&mut limiter, 1);
+    assert_eq!(pump(&mut limiter, T0), [unused]);
+    let [used, waits] = [(); 2].map(|()| first(&mut limiter, 1));
+    assert_eq!(pump(&mut limiter, second), [used]);
+    limiter.give_back(unused);
+    assert_eq!(limiter.poll(second), None, "two in one instant would be more than the burst of one");
+    assert_eq!(limiter.next_at(second), Some(Time::from_secs(2)));
+    assert_eq!(pump(&mut limiter, Time::from_secs(2)), [waits]);
+}
+
+#[test]
+fn a_permit_handed_back_at_once_loses_no_token() {
+    let mut limiter = rate(1, Time::from_secs(1), 1);
+    let unused = first(&mut limiter, 1);
+    let waits = first(&mut limiter, 1);
+    assert_eq!(pump(&mut limiter, T0), [unused]);
+    limiter.give_back(unused);
+    assert_eq!(pump(&mut limiter, T0), [waits]);
+}
+
+/// What the world does to a limiter. Indices pick among the tickets there ever were.
+#[derive(Clone, Debug)]
+enum Op {
+    Ask(Class, u32, Option<u64>),
+    Pass(u64),
+    /// Time passes until somebody may go.
+    Wait,
+    Grant,
+    GrantAny(prop::sample::Index),
+    Withdraw(prop::sample::Index),
+    Release(prop::sample::Index),
+    GiveBack(prop::sample::Index),
+    PushBack(u64),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let class = prop::sample::select(vec![
+        Class::First,
+        Class::First,
+        Class::RequiredCopy,
+        Class::OptionalCopy,
+        Class::Backfill,
+    ]);
+    let any = any::<prop::sample::Index>;
+    let op = prop_oneof![
+        4 => (class, 0..5_u32, prop::option::of(0..40_u64)).prop_map(|(c, w, u)| Op::Ask(c, w, u)),
+        2 => (0..12_u64).prop_map(Op::Pass),
+        2 => Just(Op::Wait),
+        5 => Just(Op::Grant),
+        1 => any().prop_map(Op::GrantAny),
+        1 => any().prop_map(Op::Withdraw),
+        3 => any().prop_map(Op::Release),
+        2 => any().prop_map(Op::GiveBack),
+        1 => (0..25_u64).prop_map(Op::PushBack),
+    ];
+    prop::collection::vec(op, 1..80)
+}
+
+prop_compose! {
+    fn specs()(
+        gate in prop::option::of(1..7_u32),
+        rate in prop::option::of((1..4_u32, prop::sample::select(vec![1_u64, 3, 10, 16]), 1..5_u32)),
+        cap in 1..20_u64,
+    ) -> LimiterSpec {
+        let rate = rate.map(|(permits, per, burst)| Rate { permits, per: Time::from_nanos(per), burst });
+        LimiterSpec { gate, rate, pushback_cap: Time::from_nanos(cap), ..spec() }
+    }
+}
+
+/// Plays the operations to the limiter and to the reference, comparing after each.
+fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError> {
+    let mut limiter = Limiter::new(spec.clone());
+    let mut naive = Naive::new(spec);
+    let mut now = Time::from_nanos(origin);
+    let mut tickets: Vec<Ticket> = Vec::new();
+    for op in ops {
+        let pick = |index: &prop::sample::Index| (!tickets.is_empty()).then(|| *index.get(&tickets));
+        match op {
+            Op::Ask(class, weight, until) => {
+                let until = until.map(|after| now.saturating_add(Time::from_nanos(after)));
+                let came = limiter.ask(now, *class, *weight, until);
+                prop_assert_eq!(came.err(), naive.refuses(now, *weight, until));
+                if let Ok(ticket) = came {
+                    prop_assert!(tickets.last().is_none_or(|last| *last < ticket), "tickets are new");
+                    naive.ask(ticket, *class, *weight, until);
+                    tickets.push(ticket);
+                }
+            }
+            Op::Pass(nanos) => now = now.saturating_add(Time::from_nanos(*nanos)),
+            Op::Wait => now = limiter.next_at(now).unwrap_or(now),
+            Op::Grant => {
+                if let Some(ticket) = limiter.poll(now) {
+                    limiter.grant(now, ticket);
+                    naive.grant(now, ticket);
+                }
+            }
+            Op::GrantAny(index) => {
+                if let Some(ticket) = pick(index) {
+                    limiter.grant(now, ticket);
+                    if naive.poll(now) == Some(ticket) {
+                        naive.grant(now, ticket);
+                    }
+                }
+            }
+            Op::Withdraw(index) => pick(index).into_iter().for_each(|ticket| {
+                limiter.withdraw(ticket);
+                naive.withdraw(ticket);
+            }),
+            Op::Release(index) => pick(index).into_iter().for_each(|ticket| {
+                limiter.release(ticket);
+                naive.release(ticket);
+            }),
+            Op::GiveBack(index) => pick(index).into_iter().for_each(|ticket| {
+                limiter.give_back(ticket);
+                naive.give_back(ticket);
+            }),
+            Op::PushBack(pause) => {
+                let pause = Time::from_nanos(*pause);
+                let mut left = limiter.push_back(now, pause);
+                left.sort_unstable();
+                prop_assert_eq!(left, naive.push_back(now, pause));
+            }
+        }
+        same(&mut limiter, &naive, now)?;
+    }
+    naive.check_rate().map_err(TestCaseError::fail)
+}
+
+fn same(limiter: &mut Limiter, naive: &Naive, now: Time) -> Result<(), TestCaseError> {
+    prop_assert_eq!(limiter.held(), naive.held());
+    prop_assert_eq!(limiter.waiting(), naive.waiting());
+    prop_assert_eq!(limiter.next(), naive.next());
+    prop_assert_eq!(limiter.poll(now), naive.poll(now));
+    match limiter.next_at(now) {
+        None => prop_assert!(naive.poll(Time::MAX).is_none(), "time alone would help"),
+        Some(at) => {
+            prop_assert!(naive.poll(at).is_some(), "nobody may go at {}", at);
+            let before = Time::from_nanos(at.as_nanos().saturating_sub(1));
+            prop_assert!(at == now || naive.poll(before).is_none(), "somebody may go before {}", at);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_limiter_does_what_a_naive_one_does(
+        spec in specs(),
+        origin in prop::sample::select(vec![0, 1, 1_000, 1 << 63]),
+        ops in ops(),
+    ) {
+        agree(spec, origin, &ops)?;
+    }
+
+    #[test]
+    fn no_time_and_no_stale_ticket_breaks_a_limiter(
+        spec in specs(),
+        ops in ops(),
+        times in prop::collection::vec(any::<u64>(), 80),
+    ) {
+        let mut limiter = Limiter::new(spec.clone());
+        let mut tickets = Vec::new();
+        for (op, nanos) in ops.iter().zip(times) {
+            let now = Time::from_nanos(nanos);
+            let pick = |index: &prop::sample::Index| (!tickets.is_empty()).then(|| *index.get(&tickets));
+            match op {
+                Op::Ask(class, weight, _) => tickets.extend(limiter.ask(now, *class, *weight, Some(now))),
+                Op::Pass(_) | Op::Wait => drop(limiter.next_at(now)),
+                Op::Grant => drop(pump(&mut limiter, now)),
+                Op::GrantAny(index) => pick(index).into_iter().for_each(|ticket| limiter.grant(now, ticket)),
+                Op::Withdraw(index) => pick(index).into_iter().for_each(|ticket| limiter.withdraw(ticket)),
+                Op::Release(index) => pick(index).into_iter().for_each(|ticket| limiter.release(ticket)),
+                Op::GiveBack(index) => pick(index).into_iter().for_each(|ticket| limiter.give_back(ticket)),
+                Op::PushBack(_) => drop(limiter.push_back(now, now)),
+            }
+            prop_assert!(spec.gate.is_none_or(|gate| limiter.held() <= u64::from(gate)));
+        }
+        for ticket in tickets {
+            limiter.release(ticket);
+            limiter.withdraw(ticket);
+        }
+        prop_assert_eq!((limiter.held(), limiter.waiting()), (0, 0));
+    }
+}
