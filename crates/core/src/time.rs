@@ -135,13 +135,14 @@ impl FromStr for Time {
 
 /// `whole.fraction` units of `scale` nanoseconds; what is below a nanosecond is dropped; `None` on overflow.
 fn nanos(whole: &str, fraction: &str, scale: u64) -> Option<Time> {
-    let append = |total: u64, c: u8| total.checked_mul(10)?.checked_add(u64::from(c - b'0'));
+    let append = |total: u128, c: u8| total.checked_mul(10)?.checked_add(u128::from(c - b'0'));
     let whole = whole.bytes().try_fold(0, append)?;
-    // Thirteen digits reach a nanosecond of an hour; further ones cannot matter.
-    let digits = fraction.len().min(13);
+    // As many as leave room for the scale of an hour; an hour's nanosecond is in the thirteenth.
+    let digits = fraction.len().min(24);
     let fraction = fraction.bytes().take(digits).try_fold(0, append)?;
-    let part = u128::from(fraction) * u128::from(scale) / 10_u128.pow(digits as u32);
-    whole.checked_mul(scale)?.checked_add(u64::try_from(part).ok()?).map(Time)
+    let part = fraction * u128::from(scale) / 10_u128.pow(digits as u32);
+    let nanos = whole.checked_mul(u128::from(scale))?.checked_add(part)?;
+    u64::try_from(nanos).ok().map(Time)
 }
 
 impl fmt::Display for Time {
