@@ -176,7 +176,8 @@ impl Observer {
         std::mem::replace(&mut self.seen[index], seen)
     }
 
-    /// What was reported as done or refused is over, unless an action said so already.
+    /// What was reported as done or refused is over, unless an action said so already. A refusal comes last in its
+    /// instant, so that it also counts for what was asked in this step; a report of an end counts for what ran before.
     fn reported(&mut self, events: &[Event], before: &Observer) {
         for event in events {
             let (attempt, was) = match *event {
@@ -184,10 +185,9 @@ impl Observer {
                 Event::Refused(attempt, _) => (attempt, Seen::Asked),
                 Event::Granted(_) | Event::Dropped => continue,
             };
-            if let Some(index) = self.plan.attempt_index(attempt)
-                && before.finished.is_none()
-                && before.seen[index] == was
-            {
+            let Some(index) = self.plan.attempt_index(attempt) else { continue };
+            let counts = was == Seen::Asked || before.seen[index] == was;
+            if counts && before.finished.is_none() {
                 let hopeless = matches!(event, Event::Failed(_, Failure::Permanent | Failure::Pushback));
                 self.gave_up[attempt.branch as usize] |= hopeless;
                 if self.seen[index] == was {
@@ -216,13 +216,13 @@ impl Observer {
             ensure!(job.wake_at().is_none(), "a finished job wants to wake");
             return Ok(());
         }
-        ensure!(job.wake_at().is_none_or(|at| at > self.now), "wants to wake at {:?}", job.wake_at());
+        ensure!(job.wake_at().is_none_or(|at| self.is_later(at)), "wants to wake at {:?}", job.wake_at());
         for (branch, declared) in (0..).zip(self.plan.branches()) {
             if self.outcomes[branch as usize].is_some() {
                 continue;
             }
             ensure!(
-                self.deadline(branch).is_none_or(|at| at > self.now),
+                self.deadline(branch).is_none_or(|at| self.is_later(at)),
                 "branch {branch} is open at its deadline"
             );
             let primary = self.index(AttemptId::primary(branch));
@@ -230,7 +230,10 @@ impl Observer {
                 let attempt = AttemptId { branch, number };
                 let running = self.seen(attempt) == Seen::Running;
                 let cut_at = self.cut_at(attempt);
-                ensure!(!running || cut_at.is_none_or(|at| at > self.now), "{attempt:?} runs past its time");
+                ensure!(
+                    !running || cut_at.is_none_or(|at| self.is_later(at)),
+                    "{attempt:?} runs past its time"
+                );
                 let wake = job.wake_at();
                 ensure!(
                     !running || cut_at.is_none_or(|at| wake.is_some_and(|wake| wake <= at)),
@@ -240,11 +243,16 @@ impl Observer {
             let wants = self.next_copy_at(branch).filter(|_| self.seen[primary] == Seen::Running);
             let wake = job.wake_at();
             ensure!(
-                wants.is_none_or(|at| at > self.now && wake.is_some_and(|wake| wake <= at)),
+                wants.is_none_or(|at| self.is_later(at) && wake.is_some_and(|wake| wake <= at)),
                 "a copy of branch {branch} was due at {wants:?}"
             );
         }
         Ok(())
+    }
+
+    /// Whether an instant is yet to come; [`Time::MAX`] always is.
+    fn is_later(&self, at: Time) -> bool {
+        at > self.now || at == Time::MAX
     }
 
     /// When the next copy of a branch is due while its primary runs, if it is still of use then.

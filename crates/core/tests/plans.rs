@@ -1,0 +1,263 @@
+//! What is wrong with a plan is said before anything starts: all of it at once, with field, value and bound.
+
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+
+const TOO_LONG: Time = Time::from_nanos(1 << 63);
+
+fn two() -> PlanSpec {
+    PlanSpec::new("p", vec![BranchSpec::new("a"), BranchSpec::new("b")])
+}
+
+/// The plan with its first branch changed.
+fn first(change: impl FnOnce(&mut BranchSpec)) -> PlanSpec {
+    let mut spec = two();
+    change(&mut spec.branches[0]);
+    spec
+}
+
+fn copies(hedge: Hedge) -> PlanSpec {
+    first(|branch| {
+        branch.repeatable = true;
+        branch.hedge = Some(hedge);
+    })
+}
+
+fn limited(limiter: LimiterSpec) -> PlanSpec {
+    PlanSpec { limiters: vec![limiter], ..two() }
+}
+
+fn rated(rate: Rate) -> PlanSpec {
+    limited(LimiterSpec { rate: Some(rate), ..LimiterSpec::new("llm") })
+}
+
+fn budget(budget: BudgetSpec) -> PlanSpec {
+    PlanSpec { hedge_budget: budget, ..two() }
+}
+
+/// The errors of the plan, one a line; none when `expected` is empty.
+fn check(spec: PlanSpec, expected: &[&str]) {
+    let said = Plan::new(spec).err().map(|errors| errors.to_string()).unwrap_or_default();
+    assert_eq!(said.lines().collect::<Vec<&str>>(), expected);
+}
+
+#[test]
+fn the_barrier_is_within_the_branches() {
+    let wait = |wait_for| PlanSpec { wait_for, ..two() };
+    check(wait(WaitFor::First(0)), &["wait_for: got 0, expected 1 to the number of branches, 2"]);
+    check(wait(WaitFor::First(1)), &[]);
+    check(wait(WaitFor::First(2)), &[]);
+    check(wait(WaitFor::First(3)), &["wait_for: got 3, expected 1 to the number of branches, 2"]);
+    let share = "expected more than 0 and at most 1000000 parts per million";
+    check(wait(WaitFor::Share(0)), &[&format!("wait_for: got 0 parts per million, {share}")]);
+    check(wait(WaitFor::Share(1)), &[]);
+    check(wait(WaitFor::Share(1_000_000)), &[]);
+    check(wait(WaitFor::Share(1_000_001)), &[&format!("wait_for: got 1000001 parts per million, {share}")]);
+    let least = |wait_for, least| PlanSpec { wait_for, at_least: Some(least), ..two() };
+    check(least(WaitFor::All, 2), &[]);
+    check(least(WaitFor::All, 3), &["at_least: got 3, expected at most what the job waits for, 2"]);
+    check(least(WaitFor::First(1), 0), &[]);
+    check(least(WaitFor::First(1), 2), &["at_least: got 2, expected at most what the job waits for, 1"]);
+    check(least(WaitFor::Share(1), 2), &["at_least: got 2, expected at most what the job waits for, 1"]);
+}
+
+#[test]
+fn names_are_there_and_unique() {
+    check(PlanSpec { name: String::new(), ..two() }, &["name: got an empty name, expected a name"]);
+    check(first(|branch| branch.name.clear()), &["branch 0: name: got an empty name, expected a name"]);
+    check(
+        first(|branch| branch.name = "b".into()),
+        &["branch `b`: name: got `b` twice, expected a name of its own"],
+    );
+    let limiters = |names: [&str; 2]| PlanSpec { limiters: names.map(LimiterSpec::new).to_vec(), ..two() };
+    check(limiters(["x", "x"]), &["limiter `x`: name: got `x` twice, expected a name of its own"]);
+    check(limiters(["x", ""]), &["limiter 1: name: got an empty name, expected a name"]);
+}
+
+#[test]
+fn a_plan_has_branches() {
+    let none = PlanSpec::new("p", Vec::new());
+    check(none, &["branches: got 0, expected 1 to 1000000 branches"]);
+}
+
+#[test]
+fn spans_are_above_zero_and_at_most_a_year() {
+    let bound = "expected more than 0s and at most 31536000s (365 days)";
+    let huge = "9223372036.854775808s";
+    let deadline = |deadline| PlanSpec { deadline: Some(deadline), ..two() };
+    check(deadline(Time::ZERO), &[&format!("deadline: got 0s, {bound}")]);
+    check(deadline(Time::from_nanos(1)), &[]);
+    check(deadline(Time::LONGEST), &[]);
+    check(deadline(TOO_LONG), &[&format!("deadline: got {huge}, {bound}")]);
+    check(deadline(Time::MAX), &[&format!("deadline: got never, {bound}")]);
+    let own = |deadline| first(|branch| branch.deadline = Some(deadline));
+    check(own(Time::ZERO), &[&format!("branch `a`: deadline: got 0s, {bound}")]);
+    check(own(TOO_LONG), &[&format!("branch `a`: deadline: got {huge}, {bound}")]);
+    let timeout = |timeout| first(|branch| branch.attempt_timeout = Some(timeout));
+    check(timeout(Time::ZERO), &[&format!("branch `a`: attempt_timeout: got 0s, {bound}")]);
+    check(timeout(TOO_LONG), &[&format!("branch `a`: attempt_timeout: got {huge}, {bound}")]);
+    let cap = |cap| limited(LimiterSpec { pushback_cap: cap, ..LimiterSpec::new("llm") });
+    check(cap(Time::ZERO), &[&format!("limiter `llm`: pushback_cap: got 0s, {bound}")]);
+    check(cap(TOO_LONG), &[&format!("limiter `llm`: pushback_cap: got {huge}, {bound}")]);
+    let per = |per| rated(Rate { permits: 1, per, burst: 1 });
+    check(per(Time::ZERO), &[&format!("limiter `llm`: rate: got 0s, {bound}")]);
+    check(per(TOO_LONG), &[&format!("limiter `llm`: rate: got {huge}, {bound}")]);
+}
+
+#[test]
+fn a_branch_deadline_is_at_most_the_jobs() {
+    let with = |own, job| PlanSpec { deadline: Some(job), ..first(|branch| branch.deadline = Some(own)) };
+    let ms = Time::from_millis;
+    check(with(ms(5), ms(5)), &[]);
+    check(with(ms(6), ms(5)), &["branch `a`: deadline: got 6ms, expected at most the job's deadline, 5ms"]);
+}
+
+#[test]
+fn copies_need_a_repeatable_branch_and_delays_that_do_not_decrease() {
+    let ms = Time::from_millis;
+    let hedge = |delays: &[u64]| Hedge {
+        delays: delays.iter().copied().map(ms).collect(),
+        min_useful: Time::ZERO,
+        distinct: false,
+    };
+    check(copies(hedge(&[0, 0, 3, 3])), &[]);
+    check(copies(hedge(&[0; 15])), &[]);
+    check(copies(hedge(&[])), &["branch `a`: hedge: got 0 copies, expected 1 to 15"]);
+    check(copies(hedge(&[0; 16])), &["branch `a`: hedge: got 16 copies, expected 1 to 15"]);
+    check(copies(Hedge::race(0)), &["branch `a`: hedge: got 0 copies, expected 1 to 15"]);
+    check(copies(hedge(&[3, 2])), &["branch `a`: hedge: got 3ms, 2ms, expected delays that do not decrease"]);
+    check(
+        first(|branch| branch.hedge = Some(hedge(&[1]))),
+        &["branch `a`: hedge: got copies of a branch that may run once, expected a repeatable branch"],
+    );
+    check(
+        copies(Hedge::after(TOO_LONG)),
+        &["branch `a`: hedge: got 9223372036.854775808s, expected at most 31536000s"],
+    );
+    check(
+        copies(Hedge { min_useful: Time::MAX, ..hedge(&[1]) }),
+        &["branch `a`: min_useful: got never, expected at most 31536000s"],
+    );
+    check(
+        copies(Hedge { distinct: true, ..hedge(&[1]) }),
+        &["branch `a`: distinct: got 1 targets, expected more targets than copies, at least 2"],
+    );
+}
+
+#[test]
+fn counts_are_at_least_one_and_weights_fit() {
+    check(first(|branch| branch.targets = 0), &["branch `a`: targets: got 0, expected at least 1"]);
+    check(first(|branch| branch.weight = 0), &["branch `a`: weight: got 0, expected at least 1"]);
+    check(
+        first(|branch| branch.limiter = Some(0)),
+        &["branch `a`: limiter: got 0, expected an index below 0"],
+    );
+    let weight = |weight, limiter: LimiterSpec| PlanSpec {
+        limiters: vec![limiter],
+        ..first(|branch| (branch.limiter, branch.weight) = (Some(0), weight))
+    };
+    let gate = || LimiterSpec { gate: Some(4), ..LimiterSpec::new("llm") };
+    let rate = Rate { permits: 9, per: Time::from_secs(1), burst: 2 };
+    check(weight(4, gate()), &[]);
+    check(weight(5, gate()), &["branch `a`: weight: got 5, expected 1 to the limiter's capacity, 4"]);
+    check(weight(0, gate()), &["branch `a`: weight: got 0, expected 1 to the limiter's capacity, 4"]);
+    check(
+        weight(3, LimiterSpec { rate: Some(rate), ..gate() }),
+        &["branch `a`: weight: got 3, expected 1 to the limiter's capacity, 2"],
+    );
+    check(
+        limited(LimiterSpec { gate: Some(0), ..gate() }),
+        &["limiter `llm`: gate: got 0, expected at least 1"],
+    );
+    check(rated(Rate { permits: 0, ..rate }), &["limiter `llm`: rate: got 0, expected at least 1"]);
+    check(rated(Rate { burst: 0, ..rate }), &["limiter `llm`: burst: got 0, expected at least 1"]);
+    let hedges = BudgetSpec::HEDGES;
+    check(
+        budget(BudgetSpec { share: 1_000_001, ..hedges }),
+        &["hedge budget: got 1000001 parts per million, expected at most 1000000"],
+    );
+    check(
+        budget(BudgetSpec { burst: 0, ..hedges }),
+        &["hedge budget: got a burst of 0, expected a burst of at least 1"],
+    );
+    check(
+        budget(BudgetSpec { in_flight: Some(0), ..hedges }),
+        &["hedge budget: got 0 in flight, expected at least 1 in flight"],
+    );
+}
+
+#[test]
+fn costs_are_finite_and_not_negative() {
+    let cost = |cost| first(|branch| branch.cost = Some(cost));
+    for fine in [0.0, 0.004, f64::MIN_POSITIVE, f64::MAX] {
+        check(cost(fine), &[]);
+    }
+    for (wrong, said) in [(f64::NAN, "NaN"), (f64::INFINITY, "inf"), (-f64::INFINITY, "-inf"), (-0.5, "-0.5")]
+    {
+        check(
+            cost(wrong),
+            &[&format!("branch `a`: cost: got {said}, expected a finite number, not negative")],
+        );
+    }
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once_in_the_order_of_the_plan() {
+    let mut spec = PlanSpec {
+        name: String::new(),
+        wait_for: WaitFor::First(9),
+        at_least: Some(3),
+        deadline: Some(Time::ZERO),
+        limiters: vec![LimiterSpec { gate: Some(0), ..LimiterSpec::new("llm") }],
+        ..two()
+    };
+    spec.branches[0].hedge = Some(Hedge { distinct: true, ..Hedge::after(TOO_LONG) });
+    spec.branches[1] =
+        BranchSpec { cost: Some(f64::NAN), weight: 0, limiter: Some(7), ..BranchSpec::new("a") };
+    let expected = [
+        "name: got an empty name, expected a name",
+        "wait_for: got 9, expected 1 to the number of branches, 2",
+        "at_least: got 3, expected at most what the job waits for, 2",
+        "deadline: got 0s, expected more than 0s and at most 31536000s (365 days)",
+        "limiter `llm`: gate: got 0, expected at least 1",
+        "branch `a`: hedge: got copies of a branch that may run once, expected a repeatable branch",
+        "branch `a`: hedge: got 9223372036.854775808s, expected at most 31536000s",
+        "branch `a`: distinct: got 1 targets, expected more targets than copies, at least 2",
+        "branch `a`: name: got `a` twice, expected a name of its own",
+        "branch `a`: cost: got NaN, expected a finite number, not negative",
+        "branch `a`: limiter: got 7, expected an index below 1",
+        "branch `a`: weight: got 0, expected 1 to the limiter's capacity, 4294967295",
+    ];
+    check(spec, &expected);
+}
+
+#[test]
+fn a_share_is_rounded_up_exactly() {
+    for (n, ppm, k) in [
+        (20, 950_000, 19),
+        (19, 950_000, 19),
+        (3, 333_333, 1),
+        (3, 333_334, 2),
+        (3, 666_666, 2),
+        (3, 1_000_000, 3),
+        (1_000_000, 1, 1),
+        (999_999, 1, 1),
+        (1_000_000, 999_999, 999_999),
+    ] {
+        assert_eq!(WaitFor::Share(ppm).answers(n), k, "{ppm} ppm of {n}");
+    }
+}
+
+#[test]
+fn defaults_follow_from_the_barrier() {
+    for (wait_for, required, at_least) in
+        [(WaitFor::All, 2, 2), (WaitFor::First(1), 0, 1), (WaitFor::Share(500_001), 0, 2)]
+    {
+        let plan = Plan::new(PlanSpec { wait_for, ..two() }).unwrap();
+        assert_eq!((plan.required(), plan.at_least()), (required, at_least), "{wait_for:?}");
+    }
+    let spec =
+        PlanSpec { deadline: Some(Time::from_secs(2)), ..first(|branch| branch.required = Some(false)) };
+    let plan = Plan::new(spec).unwrap();
+    assert_eq!((plan.k(), plan.at_least(), plan.required()), (2, 1, 1));
+    assert_eq!(plan.branches()[1].deadline, Some(Time::from_secs(2)));
+}

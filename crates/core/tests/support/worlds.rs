@@ -1,0 +1,191 @@
+//! Random plans, and random worlds for jobs of them: some that a driver could meet, some that none should.
+
+use std::sync::Arc;
+
+use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
+use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use proptest::prelude::*;
+
+use crate::observer::{Observer, Seen};
+
+/// One step of a world, not yet of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Move {
+    pub(crate) pass: Pass,
+    pub(crate) picks: Vec<Pick>,
+}
+
+/// How time goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pass {
+    By(u64),
+    /// To when the job wants to wake, and this much later.
+    ToWake(u64),
+    /// To this instant, past or future.
+    Jump(u64),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Pick {
+    /// One of the events that a driver could report now.
+    Sayable(prop::sample::Index),
+    /// Whatever it is.
+    Any(Event),
+}
+
+prop_compose! {
+    fn branch_specs()(
+        required in prop::option::of(any::<bool>()),
+        deadline in prop::option::weighted(0.3, 1..60_u64),
+        timeout in prop::option::weighted(0.3, 1..30_u64),
+        mut delays in prop::collection::vec(prop::sample::select(vec![0_u64, 0, 3, 7, 20]), 0..4),
+        min_useful in prop::sample::select(vec![0_u64, 0, 5]),
+        targets in 1..4_u32,
+    ) -> BranchSpec {
+        delays.sort_unstable();
+        let delays: Vec<Time> = delays.into_iter().map(Time::from_nanos).collect();
+        let hedge = (!delays.is_empty()).then(|| Hedge {
+            distinct: targets as usize > delays.len(),
+            min_useful: Time::from_nanos(min_useful),
+            delays,
+        });
+        BranchSpec {
+            required,
+            deadline: deadline.map(Time::from_nanos),
+            attempt_timeout: timeout.map(Time::from_nanos),
+            hedge,
+            repeatable: true,
+            targets,
+            ..BranchSpec::new("")
+        }
+    }
+}
+
+/// Valid plans of up to twelve branches, with spans of up to 60 ns.
+pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
+    let wait_for = prop_oneof![
+        Just(WaitFor::All),
+        (0..12_u32).prop_map(WaitFor::First),
+        (1..=1_000_000_u32).prop_map(WaitFor::Share),
+    ];
+    let branches = prop::collection::vec(branch_specs(), 1..=12);
+    let deadline = prop::option::weighted(0.6, 20..80_u64);
+    (branches, wait_for, prop::option::of(any::<prop::sample::Index>()), deadline).prop_map(
+        |(mut branches, wait_for, at_least, deadline)| {
+            let n = branches.len() as u32;
+            let wait_for = match wait_for {
+                WaitFor::First(k) => WaitFor::First(k % n + 1),
+                other => other,
+            };
+            let deadline = deadline.map(Time::from_nanos);
+            for (branch, number) in branches.iter_mut().zip(0..) {
+                branch.name = format!("b{number}");
+                branch.deadline = branch.deadline.map(|own| own.min(deadline.unwrap_or(own)));
+            }
+            let at_least = at_least.map(|index| index.index(wait_for.answers(n) as usize + 1) as u32);
+            let spec = PlanSpec { wait_for, at_least, deadline, ..PlanSpec::new("random", branches) };
+            Arc::new(Plan::new(spec).expect("random plans are valid"))
+        },
+    )
+}
+
+/// What a driver could do: time passes, and what is reported is of attempts in that state.
+pub(crate) fn fair_moves() -> impl Strategy<Value = Vec<Move>> {
+    let pass = prop_oneof![(0..6_u64).prop_map(Pass::By), (0..3_u64).prop_map(Pass::ToWake)];
+    let picks = prop::collection::vec(any::<prop::sample::Index>().prop_map(Pick::Sayable), 0..6);
+    prop::collection::vec((pass, picks).prop_map(|(pass, picks)| Move { pass, picks }), 1..60)
+}
+
+/// What no driver should do: any event, of attempts that may not exist, at any time.
+pub(crate) fn hostile_moves() -> impl Strategy<Value = Vec<Move>> {
+    let edges = vec![0, 1, 1 << 63, u64::MAX - 1, u64::MAX];
+    let pass = prop_oneof![
+        4 => (0..6_u64).prop_map(Pass::By),
+        2 => (0..3_u64).prop_map(Pass::ToWake),
+        1 => (0..80_u64).prop_map(Pass::Jump),
+        1 => prop::sample::select(edges).prop_map(Pass::Jump),
+    ];
+    let pick = prop_oneof![
+        2 => any::<prop::sample::Index>().prop_map(Pick::Sayable),
+        3 => events().prop_map(Pick::Any),
+    ];
+    let picks = prop::collection::vec(pick, 0..12);
+    prop::collection::vec((pass, picks).prop_map(|(pass, picks)| Move { pass, picks }), 1..40)
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let branch = prop_oneof![9 => 0..14_u32, 1 => Just(u32::MAX)];
+    let number = prop_oneof![9 => 0..5_u8, 1 => Just(u8::MAX)];
+    let attempt = (branch, number).prop_map(|(branch, number)| AttemptId { branch, number }).boxed();
+    let failures = vec![Failure::Permanent, Failure::Retryable, Failure::Pushback, Failure::TimedOut];
+    let failure = prop::sample::select(failures);
+    let refusal = prop::sample::select(Refusal::ALL.to_vec());
+    prop_oneof![
+        20 => attempt.clone().prop_map(Event::Granted),
+        15 => attempt.clone().prop_map(Event::Answered),
+        15 => (attempt.clone(), failure).prop_map(|(attempt, failure)| Event::Failed(attempt, failure)),
+        10 => (attempt, refusal).prop_map(|(attempt, reason)| Event::Refused(attempt, reason)),
+        1 => Just(Event::Dropped),
+    ]
+}
+
+/// When the move happens.
+pub(crate) fn time_of(pass: Pass, now: Time, job: &Job) -> Time {
+    match pass {
+        Pass::By(nanos) => now.saturating_add(Time::from_nanos(nanos)),
+        Pass::ToWake(late) => job.wake_at().unwrap_or(now).saturating_add(Time::from_nanos(late)),
+        Pass::Jump(nanos) => Time::from_nanos(nanos),
+    }
+}
+
+/// What the move tells the job.
+pub(crate) fn events_of(picks: &[Pick], observer: &Observer, plan: &Plan) -> Vec<Event> {
+    let mut sayable = sayable(observer, plan);
+    let mut events = Vec::new();
+    for pick in picks {
+        match pick {
+            Pick::Any(event) => events.push(*event),
+            Pick::Sayable(index) if !sayable.is_empty() => {
+                let event = sayable.swap_remove(index.index(sayable.len()));
+                sayable.retain(|other| attempt_of(other) != attempt_of(&event));
+                events.push(event);
+            }
+            Pick::Sayable(_) => {}
+        }
+    }
+    events
+}
+
+/// The attempt that an event is about.
+pub(crate) fn attempt_of(event: &Event) -> Option<AttemptId> {
+    match *event {
+        Event::Answered(attempt)
+        | Event::Failed(attempt, _)
+        | Event::Granted(attempt)
+        | Event::Refused(attempt, _) => Some(attempt),
+        Event::Dropped => None,
+    }
+}
+
+/// What a driver could report; a grant more often than a refusal, so that jobs get somewhere.
+fn sayable(observer: &Observer, plan: &Plan) -> Vec<Event> {
+    let mut events = Vec::new();
+    for branch in 0..plan.n() {
+        for number in 0..=plan.branches()[branch as usize].delays().len() as u8 {
+            let attempt = AttemptId { branch, number };
+            match observer.seen(attempt) {
+                Seen::Asked => {
+                    events.extend([Event::Granted(attempt); 5]);
+                    events.push(Event::Refused(attempt, Refusal::Budget));
+                }
+                Seen::Running => {
+                    events.push(Event::Answered(attempt));
+                    let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
+                    events.extend(failures.map(|failure| Event::Failed(attempt, failure)));
+                }
+                Seen::Idle | Seen::Over => {}
+            }
+        }
+    }
+    events
+}
