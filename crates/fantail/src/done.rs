@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use fantail_core::job::{Cause, Outcome, Slot, Verdict};
 use fantail_core::{Job, Ledger, Time};
@@ -16,8 +17,8 @@ pub(crate) type Answer = Box<dyn Any + Send>;
 pub struct Done {
     pub(crate) job: Job,
     pub(crate) verdict: Verdict,
-    /// By branch.
-    pub(crate) answers: Vec<Option<Answer>>,
+    /// By branch. Nobody locks it: it only makes a result `Sync`, and so an error that `?` converts, whatever the answers.
+    pub(crate) answers: Mutex<Vec<Option<Answer>>>,
     /// By branch, the primary's first.
     pub(crate) errors: Vec<Vec<AttemptError>>,
 }
@@ -26,14 +27,16 @@ impl Done {
     /// Takes the answers behind a handle: `T` of a required branch, `Option<T>` of an optional one.
     ///
     /// # Panics
-    /// When the handle is of another job.
+    /// When the handle is of another job; for a required branch also when it has not answered, which only a
+    /// [failed](Failed::into_done) job may lack, or when [`Done::answer`] has taken its answer.
     pub fn take<H: Handle>(&mut self, handle: H) -> H::Output {
         handle.take(self)
     }
 
     /// Takes the answer of a branch, whether or not it is required: `None` when there is none, or none of type `T`.
     pub fn answer<T: 'static>(&mut self, branch: u32) -> Option<T> {
-        let answer = self.answers.get_mut(branch as usize)?;
+        let answers = self.answers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let answer = answers.get_mut(branch as usize)?;
         match answer.take()?.downcast::<T>() {
             Ok(value) => Some(*value),
             Err(other) => {
@@ -124,10 +127,11 @@ pub struct Required<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
 #[must_use]
 pub struct Optional<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
 
-/// The answers of all branches, by index.
+/// The answers of the branches that were given the same call, at their indexes in the plan; `None` where a branch has not
+/// answered, or has a call of its own.
 #[derive(Debug)]
 #[must_use]
-pub struct Each<T>(pub(crate) PhantomData<fn() -> T>);
+pub struct Each<T>(pub(crate) Vec<u32>, pub(crate) PhantomData<fn() -> T>);
 
 impl<T: 'static> Handle for Required<T> {
     type Output = T;
@@ -149,7 +153,11 @@ impl<T: 'static> Handle for Each<T> {
     type Output = Vec<Option<T>>;
 
     fn take(self, done: &mut Done) -> Vec<Option<T>> {
-        (0..done.answers.len() as u32).map(|branch| done.answer(branch)).collect()
+        let mut answers: Vec<Option<T>> = (0..done.job.plan().n()).map(|_| None).collect();
+        for branch in self.0 {
+            answers[branch as usize] = done.answer(branch);
+        }
+        answers
     }
 }
 

@@ -76,7 +76,7 @@ impl<'f> Driver<'f> {
 
     /// The result of a job that has come to `verdict`.
     pub(crate) fn into_done(self, verdict: Verdict) -> Done {
-        Done { job: self.job, verdict, answers: self.answers, errors: self.errors }
+        Done { job: self.job, verdict, answers: self.answers.into(), errors: self.errors }
     }
 
     /// Ready once the job has a verdict, and nothing that it started is left.
@@ -261,7 +261,7 @@ impl<'f> Driver<'f> {
             }
         }
         let won = self.job.ledger().primaries.won;
-        if won > self.earned && self.plan().branches().iter().any(|branch| branch.hedge.is_some()) {
+        if won > self.earned && self.shared.hedged {
             let mut budget = lock(&self.shared.budget);
             (self.earned..won).for_each(|_| budget.earn());
         }

@@ -26,16 +26,20 @@ pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
     /// As the plan's limiters.
     pub(crate) limiters: Vec<SharedLimiter>,
+    /// Whether any branch has copies, so that the budget matters.
+    pub(crate) hedged: bool,
     pub(crate) budget: Arc<Mutex<Budget>>,
     /// Number of the next job: moves its choice of targets.
     next: AtomicU32,
 }
 
 impl Fanout {
-    /// Binds a plan to the limiters that it names. One that is not in `limiters` yet is added as the plan states it.
+    /// Binds a plan to the limiters that it names. One that is not in `limiters` yet is added as the plan states it; one
+    /// that is there stays as it was made, whatever this plan says of it, since it stands for one account.
     pub fn new(plan: Plan, limiters: &Limiters) -> Fanout {
         let shared = Shared {
             limiters: plan.limiters().iter().map(|spec| limiters.get_or_add(spec)).collect(),
+            hedged: plan.branches().iter().any(|branch| branch.hedge.is_some()),
             budget: Arc::new(Mutex::new(Budget::new(plan.hedge_budget()))),
             next: AtomicU32::new(0),
             plan: Arc::new(plan),
@@ -107,7 +111,7 @@ impl<'f> JobBuilder<'f> {
         Optional(self.give(name, Box::new(move |attempt| erase(run(attempt)))), PhantomData)
     }
 
-    /// Gives all branches that have no call yet the same one.
+    /// Gives all branches that have no call yet the same one; so it comes after the branches that have their own.
     pub fn each<T, F, Fut>(&mut self, run: F) -> Each<T>
     where
         T: Send + 'static,
@@ -115,11 +119,13 @@ impl<'f> JobBuilder<'f> {
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
         let run = Arc::new(run);
-        for branch in self.branches.iter_mut().filter(|branch| branch.is_none()) {
+        let mut given = Vec::new();
+        for (branch, call) in (0..).zip(&mut self.branches).filter(|(_, call)| call.is_none()) {
             let run = Arc::clone(&run);
-            *branch = Some(Box::new(move |attempt| erase(run(attempt))));
+            *call = Some(Box::new(move |attempt| erase(run(attempt))));
+            given.push(branch);
         }
-        Each(PhantomData)
+        Each(given, PhantomData)
     }
 
     fn give(&mut self, name: &str, run: Run<'f>) -> u32 {

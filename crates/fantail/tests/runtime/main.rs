@@ -1,0 +1,4 @@
+//! The runtime under tokio: what it promises to the one who joins a job, drops it, or shares a limiter with it.
+
+mod join;
+mod support;
