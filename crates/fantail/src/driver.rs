@@ -203,6 +203,10 @@ impl<'f> Driver<'f> {
             };
             let attempt = *attempt;
             let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(waker)) else { continue };
+            if let Err(error) = &result {
+                // Before its permit is free, or else the next one starts inside the pause.
+                self.pass_on_pushback(attempt, error);
+            }
             self.attempts[index] = None;
             match result {
                 Ok(answer) => {
@@ -211,7 +215,6 @@ impl<'f> Driver<'f> {
                 }
                 Err(error) => {
                     self.events.push(Event::Failed(attempt, error.failure()));
-                    self.pass_on_pushback(attempt, &error);
                     self.add_error(attempt, error);
                 }
             }

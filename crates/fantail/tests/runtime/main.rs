@@ -1,4 +1,5 @@
 //! The runtime under tokio: what it promises to the one who joins a job, drops it, or shares a limiter with it.
 
 mod join;
+mod pushback;
 mod support;
