@@ -1,18 +1,20 @@
 //! Drives a job of [`fantail_core`] in the task that polls it.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Verdict};
 use fantail_core::{Job, Plan};
+use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::done::Answer;
 use crate::fanout::{AttemptFuture, Run, Shared};
 use crate::limiter::{Mailbox, Permit, Place};
 use crate::wakes::Wakes;
-use crate::{Attempt, AttemptError, Clock, Done, lock};
+use crate::{Attempt, AttemptError, Clock, Done, SharedLimiter, lock};
 
 /// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
 ///
@@ -27,8 +29,8 @@ pub(crate) struct Driver<'f> {
     wakes: Arc<Wakes>,
     mailbox: Arc<Mailbox>,
     timer: Pin<Box<Sleep>>,
-    /// Attempts to poll.
-    to_poll: Vec<usize>,
+    /// Attempts to poll, each once before any of them twice.
+    to_poll: VecDeque<usize>,
     events: Vec<Event>,
     actions: Vec<Action>,
     /// Answers reported in the current step, until the machine says whether they won.
@@ -63,7 +65,7 @@ impl<'f> Driver<'f> {
             mailbox: Mailbox::new(Arc::clone(&wakes)),
             wakes,
             timer: Box::pin(sleep_until(Instant::now())),
-            to_poll: Vec::new(),
+            to_poll: VecDeque::new(),
             events: Vec::new(),
             actions,
             reported: Vec::new(),
@@ -82,37 +84,60 @@ impl<'f> Driver<'f> {
     /// Ready once the job has a verdict, and nothing that it started is left.
     pub(crate) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Verdict> {
         self.wakes.register(task.waker());
-        // An attempt that wakes itself is polled again in the next poll, not in this one: it may be yielding.
-        self.wakes.take(&mut self.to_poll);
+        // An attempt that wakes itself is polled again in a later poll, not in this one: it may be yielding. And it is
+        // polled again only after all the others that were woken, which tokio's budget may have left over.
+        let resumed = !self.to_poll.is_empty();
+        if !resumed {
+            self.wakes.take(&mut self.to_poll);
+        }
         loop {
             self.carry_out();
             self.poll_attempts();
             self.read_mail();
-            let now = self.clock.now();
-            let due = self.job.wake_at().is_some_and(|at| at <= now);
-            if due || !self.events.is_empty() {
-                self.job.step(now, &mut self.events, &mut self.actions);
-                self.keep_answers();
+            let left_over = !self.to_poll.is_empty();
+            if self.step(left_over) {
                 continue;
             }
             if let Some(verdict) = self.job.verdict() {
                 return Poll::Ready(verdict);
             }
-            let Some(at) = self.next_alarm() else { return Poll::Pending };
+            // Whether something is due is judged by the clock: where the budget is spent, no timer rings.
+            let permits_at = self.permits_at();
+            if permits_at.is_some_and(|at| at <= Instant::now()) {
+                self.shared.limiters.iter().for_each(SharedLimiter::serve);
+                continue;
+            }
+            if left_over || resumed {
+                // To poll the rest, or to take in those that were woken while it was polled.
+                task.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let wake_at = self.job.wake_at().and_then(|at| self.clock.instant(at));
+            let Some(at) = permits_at.into_iter().chain(wake_at).min() else { return Poll::Pending };
             self.timer.as_mut().reset(at);
             if self.timer.as_mut().poll(task).is_pending() {
                 return Poll::Pending;
             }
-            for limiter in &self.shared.limiters {
-                limiter.serve();
-            }
         }
     }
 
-    fn next_alarm(&self) -> Option<Instant> {
-        let wake = self.job.wake_at().and_then(|at| self.clock.instant(at));
-        let limiters = self.shared.limiters.iter().filter_map(|limiter| limiter.alarm_of(&self.mailbox));
-        limiters.chain(wake).min()
+    /// Tells the machine what happened and that it is time, if there is anything to tell.
+    fn step(&mut self, left_over: bool) -> bool {
+        let now = self.clock.now();
+        let wake_at = self.job.wake_at();
+        // What is left over to be polled may answer at this very instant, and then it is in time.
+        let wait = left_over && wake_at == Some(now);
+        let tell = !wait && (wake_at.is_some_and(|at| at <= now) || !self.events.is_empty());
+        if tell {
+            self.job.step(now, &mut self.events, &mut self.actions);
+            self.keep_answers();
+        }
+        tell
+    }
+
+    /// When a limiter is to hand out permits and it falls to this job to see to it.
+    fn permits_at(&self) -> Option<Instant> {
+        self.shared.limiters.iter().filter_map(|limiter| limiter.alarm_of(&self.mailbox)).min()
     }
 
     fn plan(&self) -> &Arc<Plan> {
@@ -186,7 +211,7 @@ impl<'f> Driver<'f> {
         let future = self.calls[id.branch as usize](attempt);
         let waker = self.wakes.waker(index);
         self.attempts[index] = Some(Live::Running { attempt: id, future, waker, _permit: permit.used() });
-        self.to_poll.push(index);
+        self.to_poll.push_back(index);
     }
 
     /// Drops what an attempt has: its place, its unused permit, or its future and then its permit.
@@ -195,9 +220,12 @@ impl<'f> Driver<'f> {
         self.attempts[index] = None;
     }
 
+    /// Polls what is to be polled, as far as tokio's budget for one poll of a task lasts: without it, what uses tokio
+    /// is pending even when it is ready.
     fn poll_attempts(&mut self) {
-        let mut to_poll = std::mem::take(&mut self.to_poll);
-        for index in to_poll.drain(..) {
+        while coop::has_budget_remaining()
+            && let Some(index) = self.to_poll.pop_front()
+        {
             let Some(Live::Running { attempt, future, waker, .. }) = &mut self.attempts[index] else {
                 continue;
             };
@@ -219,7 +247,6 @@ impl<'f> Driver<'f> {
                 }
             }
         }
-        self.to_poll = to_poll;
     }
 
     fn pass_on_pushback(&self, attempt: AttemptId, error: &AttemptError) {

@@ -165,11 +165,15 @@ impl SharedLimiter {
                     return Poll::Ready(verdict.map(Permit::used));
                 }
                 let Some(at) = self.alarm_of(&mailbox) else { return Poll::Pending };
+                // By the clock, not by the timer: one that rings may be held back by tokio's budget.
+                if at <= Instant::now() {
+                    self.serve();
+                    continue;
+                }
                 timer.as_mut().reset(at);
                 if timer.as_mut().poll(task).is_pending() {
                     return Poll::Pending;
                 }
-                self.serve();
             }
         })
         .await
@@ -209,8 +213,9 @@ impl SharedLimiter {
         self.0.clock.instant(at)
     }
 
-    /// A server asked to slow down.
-    pub(crate) fn push_back(&self, pause: Duration) {
+    /// A server asked to slow down for `pause`, from now on: nobody gets a permit until then, and waiters for whom that is
+    /// too late are refused. Attempts of jobs say so with [`AttemptError::pushback`](crate::AttemptError::pushback).
+    pub fn push_back(&self, pause: Duration) {
         let now = self.0.clock.now();
         let mut state = lock(&self.0.state);
         let mut refused = Outbox::default();

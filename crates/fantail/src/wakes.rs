@@ -1,5 +1,6 @@
 //! Which of a job's attempts can make progress.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
@@ -35,14 +36,14 @@ impl Wakes {
     }
 
     /// Appends the attempts that were woken since the last call, lowest first.
-    pub(crate) fn take(&self, woken: &mut Vec<usize>) {
+    pub(crate) fn take(&self, woken: &mut VecDeque<usize>) {
         for (word, bits) in self.bits.iter().enumerate() {
             if bits.load(Ordering::Relaxed) == 0 {
                 continue;
             }
             let mut set = bits.swap(0, Ordering::Acquire);
             while set != 0 {
-                woken.push(word * 64 + set.trailing_zeros() as usize);
+                woken.push_back(word * 64 + set.trailing_zeros() as usize);
                 set &= set - 1;
             }
         }
