@@ -176,13 +176,15 @@ impl BackfillStore {
     ///
     /// # Errors
     /// The store fails.
-    pub async fn next_due(&self) -> Result<Option<Time>, StoreError> {
-        let sql = "SELECT min(due_at) FROM slot WHERE due_at IS NOT NULL";
+    pub async fn next_due(&self, now: Time) -> Result<Option<Time>, StoreError> {
+        let sql = "SELECT slot.due_at FROM slot JOIN document ON document.number = slot.document
+                   WHERE slot.due_at IS NOT NULL AND document.expires_at > ?1
+                   ORDER BY slot.due_at LIMIT 1";
         self.inner
             .reader
             .run(move |connection| {
-                let due = connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<At>>(0))?;
-                Ok(due.map(|At(due)| due))
+                let due = connection.prepare_cached(sql)?.query_row([At(now)], |row| row.get::<_, At>(0));
+                Ok(due.optional()?.map(|At(due)| due))
             })
             .await
     }

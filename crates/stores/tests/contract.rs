@@ -84,7 +84,7 @@ async fn a_document_grows_until_it_is_complete() {
 
     store.answer(&claims[0], Bytes::from("[]")).await.unwrap();
     assert_eq!(store.document(NOW, "a").await.unwrap().unwrap().state(), DocumentState::Complete);
-    assert_eq!(store.next_due().await.unwrap(), None);
+    assert_eq!(store.next_due(NOW).await.unwrap(), None);
     assert_eq!(store.counts().await.unwrap(), Counts { documents: 1, ..Counts::default() });
 }
 
@@ -93,7 +93,7 @@ async fn a_claimed_branch_is_nobody_elses_until_the_lease_runs_out() {
     let (_folder, store) = new_store();
     let first = one_claim(&store, 2).await;
     assert_eq!(store.claim(after(59), LEASE, 10).await.unwrap(), []);
-    assert_eq!(store.next_due().await.unwrap(), Some(after(60)));
+    assert_eq!(store.next_due(NOW).await.unwrap(), Some(after(60)));
     let second = store.claim(after(60), LEASE, 10).await.unwrap();
     assert_eq!((second.len(), second[0].number), (1, 2));
     // The first worker was slow, not dead: it may not say that the second one failed.
@@ -111,7 +111,7 @@ async fn a_worker_killed_in_the_last_allowed_try_leaves_a_dead_letter() {
     let document = store.document(after(60), "one").await.unwrap().unwrap();
     assert_eq!((document.state(), document.slots[0].state), (DocumentState::Dead, SlotState::Dead));
     assert!(document.slots[0].error.as_deref().unwrap().contains("lease"));
-    assert_eq!(store.next_due().await.unwrap(), None);
+    assert_eq!(store.next_due(NOW).await.unwrap(), None);
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn a_failed_try_waits_for_the_next_one_and_the_last_one_is_a_dead_letter()
     let (_folder, store) = new_store();
     let first = one_claim(&store, 2).await;
     assert_eq!(store.fail(&first, Some(after(5)), "status 500").await.unwrap(), Some(SlotState::Queued));
-    assert_eq!(store.next_due().await.unwrap(), Some(after(5)));
+    assert_eq!(store.next_due(NOW).await.unwrap(), Some(after(5)));
     assert_eq!(store.claim(after(4), LEASE, 10).await.unwrap(), []);
     let second = store.claim(after(5), LEASE, 10).await.unwrap().remove(0);
     assert_eq!(second.number, 2);
@@ -174,8 +174,10 @@ async fn an_expired_document_is_not_shown_not_tried_and_then_forgotten() {
     let end = after(3_600);
     let claim = store.claim(NOW, LEASE, 1).await.unwrap().remove(0);
     assert_eq!(store.document(end, "a").await.unwrap(), None);
+    assert_eq!(store.next_due(NOW).await.unwrap(), Some(NOW));
     let claims = store.claim(end, LEASE, 10).await.unwrap();
     assert!(claims.iter().all(|claim| claim.document == "b"), "{claims:?}");
+    assert_eq!(store.next_due(end).await.unwrap(), Some(end.saturating_add(LEASE)));
     assert_eq!(store.expire(end, 10).await.unwrap(), 1);
     assert_eq!(store.answer(&claim, Bytes::from("late")).await.unwrap(), None);
     assert_eq!(store.counts().await.unwrap().documents, 1);
