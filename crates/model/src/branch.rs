@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::Law;
 use crate::law::Family;
-use crate::numeric::bracketed_root;
+use crate::numeric::time_at;
 
 /// The first of r attempts that start at once: `H = r H_base`.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,13 +79,10 @@ impl Family for Hedged {
             // Only attempts from the start on: the hazard is a multiple of one attempt's.
             return earliest;
         }
-        let high = latest.min(self.offsets.get(index).copied().unwrap_or(f64::INFINITY)).min(f64::MAX) - last;
-        let low = (earliest - last).max(last * f64::EPSILON / 2.0).min(high);
-        let target = libm::log(h);
-        let ln = bracketed_root(libm::log(low), libm::log(high), |v| {
-            libm::log(self.hazard(last + libm::exp(v))) - target
-        });
-        last + libm::exp(ln).clamp(low, high)
+        let next = self.offsets.get(index).copied().unwrap_or(f64::INFINITY);
+        // Closer to the offset than its own rounding there is nothing to resolve.
+        let low = (earliest - last).max(last * f64::EPSILON / 2.0);
+        last + time_at(h, low, latest.min(next) - last, |since| self.hazard(last + since))
     }
 
     fn rate(&self, t: f64) -> f64 {

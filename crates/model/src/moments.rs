@@ -109,6 +109,9 @@ pub(crate) const LANDMARKS: [f64; 21] = [
     100.0, 200.0, 350.0,
 ];
 
+/// Where integrals without an end stop and the power tail is taken by its formula: its square still fits a float.
+const FAR: f64 = 1e150;
+
 /// The range of an integral to the right of a centre.
 pub(crate) struct Upper<'a> {
     pub(crate) from: f64,
@@ -120,7 +123,7 @@ pub(crate) struct Upper<'a> {
     pub(crate) stops: &'a [f64],
 }
 
-/// `∫ f dt` and `∫ (t - from) f dt` from `from` to the end, for f that falls.
+/// `∫ f dt` and `∫ (t - from) f dt` from `from` to the end, for f that falls; the second may be infinite.
 ///
 /// In `v`, `t = from + w (e^v - 1)`: linear near the centre, logarithmic far out, where a power tail is a straight line.
 pub(crate) fn upper(
@@ -132,32 +135,33 @@ pub(crate) fn upper(
     if from >= end {
         return Ok([0.0; 2]);
     }
-    let stops: Vec<f64> = stops.iter().copied().filter(|t| *t > from && *t < end).collect();
+    let square = end.is_finite() || index > 2.0;
+    let stops: Vec<f64> = stops.iter().copied().filter(|t| *t > from && *t < end.min(FAR)).collect();
     let fallback = if from > 0.0 { from } else { 1.0 };
     let scale = stops.first().copied().or(end.is_finite().then_some(end)).map_or(fallback, |t| t - from);
-    let to_v = |t: f64| libm::log1p((t - from) / scale);
+    let ln_scale = libm::log(scale);
+    let to_v = |t: f64| {
+        let ratio = (t - from) / scale;
+        if ratio < 1e100 { libm::log1p(ratio) } else { libm::log(t - from) - ln_scale }
+    };
     let mut points: Vec<f64> = core::iter::once(0.0).chain(stops.iter().map(|&t| to_v(t))).collect();
-    let mut far = 0.0;
-    if end.is_finite() {
-        points.push(to_v(end));
-    } else {
-        // Doubling steps to where the square of the time still fits a float.
-        far = to_v(1e150_f64.max(from));
-        let last = points[points.len() - 1];
-        let steps = (0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far);
-        points.extend(steps);
-        points.push(far.max(last));
+    let last = points[points.len() - 1];
+    let far = to_v(end.min(FAR.max(from))).max(last);
+    if end.is_infinite() {
+        points.extend((0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far));
     }
-    let [mut first, mut second] = integrate(what, &points, |v| {
-        let distance = scale * libm::expm1(v);
-        let value = f(from + distance) * scale * libm::exp(v);
-        [value, value * distance]
+    points.push(far);
+    let distance = |v: f64| if v < 1.0 { scale * libm::expm1(v) } else { libm::exp(v + ln_scale) - scale };
+    let [mut first, mut second] = integrate(what, &points, 0.0, |v| {
+        let distance = distance(v);
+        let value = f(from + distance) * libm::exp(v + ln_scale);
+        [value, if square { value * distance } else { 0.0 }]
     })?;
     if end.is_infinite() && index.is_finite() {
-        let distance = scale * libm::expm1(far);
+        let distance = distance(far);
         let rest = f(from + distance) * distance;
         first += rest / (index - 1.0);
-        second = if index > 2.0 { second + rest * distance / (index - 2.0) } else { f64::INFINITY };
+        second += if square { rest * distance / (index - 2.0) } else { f64::INFINITY };
     }
     Ok([first, second])
 }
@@ -169,7 +173,7 @@ fn lower(centre: f64, stops: &[f64], below: impl Fn(f64) -> f64) -> Result<[f64;
         .chain(core::iter::once(centre))
         .collect();
     points.dedup();
-    integrate("mean", &points, |t| {
+    integrate("mean", &points, 0.0, |t| {
         let value = below(t);
         [value, value * (centre - t)]
     })

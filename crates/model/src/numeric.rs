@@ -49,17 +49,39 @@ pub(crate) fn bracketed_root(low: f64, high: f64, mut f: impl FnMut(f64) -> f64)
     best
 }
 
+/// Times beyond it, in seconds, are infinite: quotients with the least scale of a law still fit a float.
+pub(crate) const LATEST: f64 = 1e290;
+
+/// The time from `low` to `high`, both 0 or more, at which a hazard that does not decrease is `h`; found in log time.
+///
+/// Infinite when the hazard is below `h` until [`LATEST`]; else the nearer end when the hazard does not pass `h` between.
+pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: impl Fn(f64) -> f64) -> f64 {
+    let (low, high) = (low.max(f64::MIN_POSITIVE), high.min(LATEST));
+    if high == LATEST && hazard(LATEST) < h {
+        return f64::INFINITY;
+    }
+    if low >= high {
+        return high;
+    }
+    let target = libm::log(h);
+    let time = |v: f64| libm::exp(v).clamp(low, high);
+    time(bracketed_root(libm::log(low), libm::log(high), |v| libm::log(hazard(time(v))) - target))
+}
+
 /// Integrals of two functions that share their evaluations.
 type Pair = [f64; 2];
 
 /// Adaptive integration by the 15-point Gauss–Kronrod rule (QUADPACK, 1983) from the first to the last of `points`,
-/// which increase and should hold every kink. Relative precision about 1e-13 of each integral.
+/// which increase and should hold every kink. Relative precision about 2e-13 of each integral of a positive function.
+///
+/// Errors below `absolute` do not matter.
 ///
 /// # Errors
 /// [`LawError::NotConverged`] when the estimated error is still above 1e-10 after `PIECES` pieces.
 pub(crate) fn integrate(
     what: &'static str,
     points: &[f64],
+    absolute: f64,
     mut f: impl FnMut(f64) -> Pair,
 ) -> Result<Pair, LawError> {
     const PIECES: usize = 4_000;
@@ -70,14 +92,15 @@ pub(crate) fn integrate(
     for _ in 0..ROUNDS {
         let total = sum(&pieces, |p| p.value);
         let error = sum(&pieces, |p| p.error);
-        worst = (0..2).map(|i| ratio(error[i], total[i])).fold(0.0, f64::max);
+        let matters = |error: f64, total: f64| if error <= absolute { 0.0 } else { error / total.abs() };
+        worst = (0..2).map(|i| matters(error[i], total[i])).fold(0.0, f64::max);
         if worst < 1e-13 || pieces.len() > PIECES {
             break;
         }
         let share = 0.25e-13 / pieces.len() as f64;
         let mut next = Vec::with_capacity(2 * pieces.len());
         for piece in pieces {
-            let refine = (0..2).any(|i| piece.error[i] > share * total[i].abs());
+            let refine = (0..2).any(|i| piece.error[i] > share * total[i].abs().max(absolute));
             let middle = 0.5 * (piece.from + piece.to);
             if refine && middle > piece.from && middle < piece.to {
                 next.push(Piece::new(piece.from, middle, &mut f));
@@ -92,10 +115,6 @@ pub(crate) fn integrate(
         return Err(LawError::NotConverged { what, error: worst });
     }
     Ok(sum(&pieces, |p| p.value))
-}
-
-fn ratio(error: f64, total: f64) -> f64 {
-    if error == 0.0 { 0.0 } else { error / total.abs() }
 }
 
 fn sum(pieces: &[Piece], part: impl Fn(&Piece) -> Pair) -> Pair {
@@ -138,8 +157,8 @@ impl Piece {
             } else {
                 difference
             };
-            // Below the rounding of the values themselves there is nothing to refine.
-            let floor = 4.0 * f64::EPSILON * kronrod.abs();
+            // A survival e^-H carries the rounding of H, some hundred ε far out: below it there is nothing to refine.
+            let floor = 2e-13 * kronrod.abs();
             (half * kronrod, if error <= floor { 0.0 } else { half * error })
         };
         let ((v0, e0), (v1, e1)) = (part(0), part(1));

@@ -238,9 +238,9 @@ proptest! {
     fn a_deadline_beyond_every_answer_is_none(groups in groups()) {
         let n: u64 = groups.iter().map(|group| group.count).sum();
         let plan = |deadline: f64| GroupedPlan { groups: groups.clone(), k: n, at_least: 0, deadline }.solve().unwrap();
-        prop_assert_eq!(readouts(&plan(1e300)).len(), readouts(&plan(f64::INFINITY)).len());
-        for (a, b) in readouts(&plan(1e300)).into_iter().zip(readouts(&plan(f64::INFINITY))) {
-            prop_assert!(same(a, b, 1e-11) || (a == 1e300 && b.is_infinite()), "{a} {b}");
+        prop_assert_eq!(readouts(&plan(1e100)).len(), readouts(&plan(f64::INFINITY)).len());
+        for (a, b) in readouts(&plan(1e100)).into_iter().zip(readouts(&plan(f64::INFINITY))) {
+            prop_assert!(same(a, b, 1e-11) || (a == 1e100 && b.is_infinite()), "{a} {b}");
         }
     }
 }

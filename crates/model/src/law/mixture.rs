@@ -7,7 +7,7 @@ use core::fmt;
 use super::{Family, Law};
 use crate::LawError;
 use crate::moments::Moments;
-use crate::numeric::bracketed_root;
+use crate::numeric::time_at;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mixture {
@@ -59,16 +59,8 @@ impl Family for Mixture {
 
     fn inverse(&self, h: f64) -> f64 {
         let times = || self.parts.iter().map(|(_, law)| law.inverse_hazard(h));
-        let low = times().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
-        let high = times().fold(0.0, f64::max).min(f64::MAX);
-        if h == 0.0 || low >= high {
-            return times().fold(f64::INFINITY, f64::min);
-        }
-        let target = libm::log(h);
-        let ln = bracketed_root(libm::log(low), libm::log(high), |v| {
-            libm::log(self.hazard(libm::exp(v))) - target
-        });
-        libm::exp(ln).clamp(low, high)
+        let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+        if h == 0.0 || low >= high { low } else { time_at(h, low, high, |t| self.hazard(t)) }
     }
 
     fn rate(&self, t: f64) -> f64 {

@@ -14,6 +14,7 @@ use core::fmt;
 
 use crate::branch::{Cut, Hedged, Race};
 use crate::moments::{self, Moments};
+use crate::numeric::LATEST;
 use crate::{LawError, Level};
 use exponential::Exponential;
 use log_logistic::LogLogistic;
@@ -230,7 +231,8 @@ impl Law {
         Level::from_hazard(self.hazard(t))
     }
 
-    /// The time at a level: the earliest by which a fraction p has answered. Infinite inside the mass at infinity.
+    /// The time at a level: the earliest by which a fraction p has answered. Infinite inside the mass at infinity, and
+    /// beyond 1e290 seconds.
     pub fn quantile(&self, level: Level) -> f64 {
         self.inverse_hazard(level.hazard())
     }
@@ -267,7 +269,11 @@ impl Law {
 
     pub(crate) fn inverse_hazard(&self, h: f64) -> f64 {
         let family = self.family();
-        if h > family.hazard_at_infinity() { f64::INFINITY } else { family.inverse(h) }
+        if h > family.hazard_at_infinity() {
+            return f64::INFINITY;
+        }
+        let time = family.inverse(h);
+        if time > LATEST { f64::INFINITY } else { time }
     }
 
     pub(crate) fn hazard_at_infinity(&self) -> f64 {

@@ -21,7 +21,7 @@ pub struct Group {
     pub delays: Vec<f64>,
     /// A copy starts only with at least this many seconds left before the deadline.
     pub min_useful: f64,
-    /// When they must have answered, in seconds from the start; infinite for never.
+    /// When they must have answered, in seconds from the start, at most 1e100; infinite for never.
     pub deadline: f64,
     /// How many seconds one attempt may run; infinite for no bound.
     pub attempt_timeout: f64,
@@ -131,6 +131,7 @@ impl GroupedPlan {
     /// Checks every number that is not checked by a type.
     pub(super) fn check(&self) -> Result<(), SolveError> {
         let fail = |field, value: f64, bound| Err(SolveError::OutOfRange { field, value, bound });
+        let is_time = |value: f64| (0.0..=LONGEST).contains(&value) || value == f64::INFINITY;
         let most = 1_000_000_000_000;
         let mut n: u64 = 0;
         for group in &self.groups {
@@ -143,8 +144,8 @@ impl GroupedPlan {
                 ("attempt_timeout", group.attempt_timeout),
                 ("min_useful", group.min_useful),
             ] {
-                if value.is_nan() || value < 0.0 {
-                    return fail(field, value, "0 or more seconds".into());
+                if !is_time(value) {
+                    return fail(field, value, format!("0 to {LONGEST:e} seconds, or infinite"));
                 }
             }
             let ordered = group.delays.is_sorted() && group.delays.iter().all(|delay| *delay >= 0.0);
@@ -165,12 +166,15 @@ impl GroupedPlan {
         if self.at_least > self.k {
             return fail("at_least", self.at_least as f64, format!("0 to k, {}", self.k));
         }
-        if self.deadline.is_nan() || self.deadline < 0.0 {
-            return fail("deadline", self.deadline, "0 or more seconds".into());
+        if !is_time(self.deadline) {
+            return fail("deadline", self.deadline, format!("0 to {LONGEST:e} seconds, or infinite"));
         }
         Ok(())
     }
 }
+
+/// The longest finite time, in seconds: its square still fits a float.
+const LONGEST: f64 = 1e100;
 
 fn single(branch: &Branch, law: &Law) -> Group {
     Group {

@@ -7,7 +7,7 @@ use super::member::Member;
 use super::snapshot::{Part, Rest, Snapshot};
 use super::{Assumption, GroupedPlan, SolveError};
 use crate::moments::{self, Curve, Moments};
-use crate::numeric::bracketed_root;
+use crate::numeric::time_at;
 use crate::special::{barrier_hazard, branch_hazard};
 use crate::{Law, Level};
 
@@ -350,31 +350,13 @@ impl JobLaw {
     /// The root between two instants, where the hazard is continuous. Without `from` no deadline came before; `to` may be
     /// infinite.
     fn root(&self, face: Face, h: f64, from: Option<f64>, to: f64) -> f64 {
-        let (low, mut high) = if let Some(from) = from {
+        let (low, high) = if let Some(from) = from {
             (from, to)
         } else {
             let (first, all) = self.bracket(h);
             (first.min(to), all.min(to))
         };
-        let low = low.max(f64::MIN_POSITIVE);
-        let hazard = |t: f64| self.face(face, t, Side::Before);
-        if h == 0.0 || low >= high {
-            return low.min(high);
-        }
-        if high.is_infinite() {
-            // Squaring steps reach the largest float from any start.
-            let mut step = 2.0;
-            high = low;
-            while high < f64::MAX && hazard(high) < h {
-                high = (high * step).min(f64::MAX);
-                step *= step;
-            }
-        }
-        let target = libm::log(h);
-        let ln = bracketed_root(libm::log(low), libm::log(high), |v| {
-            libm::log(hazard(libm::exp(v).clamp(low, high))) - target
-        });
-        libm::exp(ln).clamp(low, high)
+        if h == 0.0 { low } else { time_at(h, low, high, |t| self.face(face, t, Side::Before)) }
     }
 
     /// Bounds of a quantile before any deadline: the job needs one answer at least, and all answers are enough.

@@ -85,6 +85,8 @@ impl JobLaw {
     fn answered_in_time(&self, group: usize) -> Result<f64, SolveError> {
         /// Beyond it `e^-h` is below the smallest float.
         const FAR: f64 = 745.0;
+        /// Of a share.
+        const NEGLIGIBLE: f64 = 1e-14;
         let member = &self.members[group];
         let most = member.hazard(f64::INFINITY).min(FAR);
         let mut points = self.hazards_of_interest(member);
@@ -92,7 +94,7 @@ impl JobLaw {
         points.retain(|h| *h <= most);
         points.sort_unstable_by(f64::total_cmp);
         points.dedup();
-        let [answered, _] = integrate("answered", &points, |h| {
+        let [answered, _] = integrate("answered", &points, NEGLIGIBLE, |h| {
             let t = member.law.inverse_hazard(h).min(member.expires);
             [libm::exp(-h) * self.open_given(group, t, Side::Before), 0.0]
         })?;
