@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The widest part of a line that is shown, in terminal columns.
 const SHOWN: usize = 100;
@@ -127,23 +127,38 @@ impl fmt::Display for Problems {
 impl std::error::Error for Problems {}
 
 /// A text with the starts of its lines.
-struct Lines<'t> {
+pub(crate) struct Lines<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
 impl<'t> Lines<'t> {
-    fn new(text: &'t str) -> Lines<'t> {
+    pub(crate) fn new(text: &'t str) -> Lines<'t> {
         let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Lines { text, starts }
+    }
+
+    /// How many lines there are, at least one.
+    pub(crate) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The index of the line that the byte `at` is in.
+    pub(crate) fn index(&self, at: usize) -> usize {
+        self.starts.partition_point(|&start| start <= at) - 1
+    }
+
+    /// A line without its end.
+    pub(crate) fn line(&self, index: usize) -> &'t str {
+        let rest = &self.text[self.starts[index]..];
+        rest.split('\n').next().unwrap_or_default().trim_end_matches('\r')
     }
 
     fn problem(&self, fault: Fault) -> Problem {
         let start = floor(self.text, fault.span.start);
         let end = floor(self.text, fault.span.end).max(start);
-        let index = self.starts.partition_point(|&at| at <= start) - 1;
-        let from = self.starts[index];
-        let line = self.text[from..].split('\n').next().unwrap_or_default().trim_end_matches('\r');
+        let index = self.index(start);
+        let (from, line) = (self.starts[index], self.line(index));
         // The end of a line, and what lies beyond it, is shown as one caret after its last character.
         let at = (start - from).min(line.len());
         let to = (end - from).clamp(at, line.len());
@@ -168,45 +183,45 @@ fn floor(text: &str, at: usize) -> usize {
 }
 
 /// What is shown of a line around `mark`, and where the caret goes in it, in terminal columns.
+///
+/// Looks at no more of the line than can be shown, however long it is.
 fn window(line: &str, mark: Range<usize>) -> (String, Range<usize>) {
-    let (before, marked, after) = (&line[..mark.start], &line[mark.clone()], &line[mark.end..]);
-    let (mut before, mut after) = (visible(before), visible(after));
-    let mut marked = visible(marked);
-    clip_end(&mut marked, SHOWN / 2);
-    let room = SHOWN - marked.width();
-    if before.width() > room / 2 {
-        let mut reversed = before.chars().rev().collect::<String>();
-        clip_end(&mut reversed, (room / 2).max(room.saturating_sub(after.width())));
-        before = reversed.chars().rev().collect();
-    }
-    clip_end(&mut after, room.saturating_sub(before.width()));
+    let marked = clip(line[mark.clone()].chars(), SHOWN / 2);
+    let room = SHOWN.saturating_sub(marked.width());
+    let after = clip(line[mark.end..].chars(), room);
+    // What is after the place gives way to what is before it down to half of the room.
+    let before = clip(line[..mark.start].chars().rev(), room.saturating_sub(after.width()).max(room / 2));
+    let before: String = before.chars().rev().collect();
+    let after = clip(line[mark.end..].chars(), room.saturating_sub(before.width()));
     let start = before.width();
     let caret = start..start + marked.width().max(1);
     (before + &marked + &after, caret)
 }
 
-/// `part` with a space for a tab and a mark for what a terminal would act on.
-fn visible(part: &str) -> String {
-    part.chars()
-        .map(|c| {
-            if c == '\t' {
-                ' '
-            } else if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
-}
-
-/// Cuts `part` to `columns`, with an ellipsis when something was cut.
-fn clip_end(part: &mut String, columns: usize) {
-    if part.width() <= columns {
-        return;
+/// The first `columns` of `text`, the last an ellipsis when there is more; a space for a tab and a mark for what a
+/// terminal would act on.
+fn clip(text: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut shown = String::new();
+    let mut width = 0;
+    for c in text {
+        let c = match c {
+            '\t' => ' ',
+            c if c.is_control() => char::REPLACEMENT_CHARACTER,
+            c => c,
+        };
+        width += c.width().unwrap_or(0);
+        if width > columns {
+            while shown.width() >= columns && shown.pop().is_some() {}
+            shown.push('…');
+            break;
+        }
+        shown.push(c);
+        if shown.len() > 8 * SHOWN {
+            // Characters without a width.
+            break;
+        }
     }
-    while part.width() >= columns.max(1) && part.pop().is_some() {}
-    part.push('…');
+    shown
 }
 
 /// A user's word as messages repeat it: in backticks, on one line, not too long.

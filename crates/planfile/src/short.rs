@@ -18,7 +18,9 @@ use crate::text::parts;
 ///
 /// - barrier: `all` (the default), `first:K`, `share:F` with a share like `95%` or `0.95`;
 /// - copies: `hedge:p95` after that percentile of the branch's law, `hedge:2.5s` after a time, `race:R` for R attempts
-///   at once; branches count as repeatable, and copies are not capped by a budget, as no clause states one;
+///   at once; branches count as repeatable, and copies are not capped by a budget, as no clause states one. As in a
+///   plan file a copy needs the median of the law before the deadline: a percentile later than that is moved to it, a
+///   later time is refused;
 /// - `deadline:D`;
 /// - `at-least:K`, the fewest answers that a result may hold.
 ///

@@ -60,6 +60,8 @@ fn insertion() -> impl Strategy<Value = Vec<u8>> {
         "{i}",
         "\u{1b}[2J",
         "漢",
+        "☁\u{fe0f}",
+        "\u{301}",
         "\u{0}",
         "inf",
         "\"\"\"",

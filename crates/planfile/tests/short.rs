@@ -37,13 +37,15 @@ fn every_clause_is_read() {
     check("hedge:p95+deadline:3s", WaitFor::All, 8, Some("3s"), &["2s"]);
 }
 
+/// The problems of a short form over eight branches, as columns and messages.
+fn check(text: &str, expected: &[(usize, &str)]) {
+    let problems = plan(text).expect_err(text);
+    let got: Vec<(usize, &str)> = problems.iter().map(|p| (p.column(), p.message())).collect();
+    assert_eq!(got, expected, "{text}");
+}
+
 #[test]
-fn every_fault_of_a_short_form_is_told_at_its_column() {
-    let check = |text: &str, expected: &[(usize, &str)]| {
-        let problems = plan(text).unwrap_err();
-        let got: Vec<(usize, &str)> = problems.iter().map(|p| (p.column(), p.message())).collect();
-        assert_eq!(got, expected, "{text}");
-    };
+fn every_fault_of_a_clause_is_told_at_its_column() {
     let clauses = "expected `all`, `first`, `share`, `hedge`, `race`, `deadline` or `at-least`";
     check("", &[(1, &format!("unknown clause ``; {clauses}"))]);
     check("all+", &[(5, &format!("unknown clause ``; {clauses}"))]);
@@ -81,6 +83,10 @@ fn every_fault_of_a_short_form_is_told_at_its_column() {
     check("sequential+hedge:p95", &[(1, "`sequential` is not supported yet")]);
     check("batch:10", &[(1, "`batch` is not supported yet")]);
     check("all+tree:4x8", &[(5, "`tree` is not supported yet")]);
+}
+
+#[test]
+fn what_does_not_fit_the_branches_is_told_at_its_column() {
     check(
         "first:9+at-least:12",
         &[

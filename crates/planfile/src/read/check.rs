@@ -241,7 +241,7 @@ impl Places<'_, '_> {
             && expected == "a repeatable branch"
         {
             message.push_str(
-                ": state `repeatable = true` if its request may be sent twice, else `hedge = false`",
+                "; state `repeatable = true` if its request may be sent twice, else `hedge = false`",
             );
         }
         message

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use toml::de::Error;
 
-use crate::problem::{Fault, quote};
+use crate::problem::{Fault, Lines, quote};
 
 /// A fault of the file's syntax.
 pub(super) struct SyntaxFault {
@@ -53,10 +53,9 @@ fn bare_word(text: &str, at: usize) -> Option<(usize, &str)> {
 
 /// All faults of a file: the first of its syntax on every line, and the others where no syntax is broken.
 pub(super) fn merge(text: &str, mut syntax: Vec<SyntaxFault>, others: Vec<Fault>) -> Vec<Fault> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let line_of =
-        |fault: &Fault| text.as_bytes().iter().take(fault.span.start).filter(|&&b| b == b'\n').count();
-    let is_header = |line: &&str| line.trim_start().starts_with('[');
+    let lines = Lines::new(text);
+    let line_of = |fault: &Fault| lines.index(fault.span.start);
+    let is_header = |line: usize| lines.line(line).trim_start().starts_with('[');
     syntax.sort_by_key(|fault| fault.fault.span.start);
     let mut broken = BTreeSet::new();
     let mut faults: Vec<Fault> = Vec::new();
@@ -65,10 +64,9 @@ pub(super) fn merge(text: &str, mut syntax: Vec<SyntaxFault>, others: Vec<Fault>
         if !broken.insert(line) {
             continue;
         }
-        if !duplicate && is_header(&lines[line]) {
+        if !duplicate && is_header(line) {
             // The lines below a broken header were read as if they stood in another table.
-            let below = lines[line + 1..].iter().take_while(|line| !is_header(line)).count();
-            broken.extend(line + 1..=line + below);
+            broken.extend((line + 1..lines.count()).take_while(|&line| !is_header(line)));
         }
         faults.push(fault);
     }
