@@ -1,0 +1,119 @@
+//! The admin port: whether the gateway lives, is ready, and what it has done.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::State;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use axum::{Json, Router};
+use fantail::Limiters;
+use http::StatusCode;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::backfill::Backfiller;
+use crate::data::Data;
+use crate::stats::Report;
+
+/// What the admin port tells of.
+#[derive(Debug)]
+pub(crate) struct Admin {
+    pub(crate) data: Arc<Data>,
+    pub(crate) limiters: Limiters,
+    pub(crate) stopping: CancellationToken,
+    pub(crate) started: Instant,
+}
+
+impl Admin {
+    pub(crate) fn router(admin: Arc<Admin>) -> Router {
+        Router::new()
+            .route("/livez", get(async || "ok\n"))
+            .route("/readyz", get(readyz))
+            .route("/status.json", get(status))
+            .with_state(admin)
+    }
+}
+
+async fn readyz(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
+    if admin.stopping.is_cancelled() {
+        (StatusCode::SERVICE_UNAVAILABLE, "draining\n")
+    } else {
+        (StatusCode::OK, "ready\n")
+    }
+}
+
+#[derive(Serialize)]
+struct Status {
+    schema: &'static str,
+    uptime_s: f64,
+    draining: bool,
+    /// Requests that were turned away because too many jobs were running.
+    shed: u64,
+    /// By name.
+    plans: BTreeMap<String, PlanStatus>,
+    /// By name.
+    limiters: BTreeMap<String, LimiterStatus>,
+    /// `null` when no plan has backfill, or the store can't say.
+    backfill: Option<BackfillStatus>,
+}
+
+#[derive(Serialize)]
+struct PlanStatus {
+    route: String,
+    #[serde(flatten)]
+    report: Report,
+}
+
+#[derive(Serialize)]
+struct LimiterStatus {
+    /// The weight of the permits that are out.
+    held: u64,
+    waiting: usize,
+    /// How much longer a server's pushback lasts.
+    paused_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct BackfillStatus {
+    documents: u64,
+    queued: u64,
+    leased: u64,
+    dead: u64,
+}
+
+async fn status(State(admin): State<Arc<Admin>>) -> Json<Status> {
+    let data = &admin.data;
+    let plans = data.served.values().map(|served| {
+        let status = PlanStatus { route: served.route.to_string(), report: served.stats.report() };
+        (served.plan().name().to_owned(), status)
+    });
+    let limiters = data.config.limiters.iter().filter_map(|spec| {
+        let limiter = admin.limiters.get(&spec.name)?;
+        let status = LimiterStatus {
+            held: limiter.held(),
+            waiting: limiter.waiting(),
+            paused_s: limiter.paused_for().map(|pause| pause.as_secs_f64()),
+        };
+        Some((spec.name.clone(), status))
+    });
+    let counts = match data.backfiller.as_ref().map(Backfiller::store) {
+        Some(store) => store.counts().await.ok(),
+        None => None,
+    };
+    Json(Status {
+        schema: "fantail.status/1",
+        uptime_s: admin.started.elapsed().as_secs_f64(),
+        draining: admin.stopping.is_cancelled(),
+        shed: data.shed.get(),
+        plans: plans.collect(),
+        limiters: limiters.collect(),
+        backfill: counts.map(|counts| BackfillStatus {
+            documents: counts.documents,
+            queued: counts.queued,
+            leased: counts.leased,
+            dead: counts.dead,
+        }),
+    })
+}

@@ -1,0 +1,16 @@
+//! Randomness from the system: ids that can't be guessed, and jitter.
+
+/// `N` random bytes.
+///
+/// # Panics
+/// When the system has no randomness, in which case no id is safe.
+pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    bytes
+}
+
+/// A draw from all `u32`, evenly.
+pub(crate) fn draw() -> u32 {
+    u32::from_ne_bytes(bytes())
+}

@@ -1,0 +1,199 @@
+//! What the jobs of a plan have come to since the gateway started.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fantail::Done;
+use fantail_core::job::{Refusal, Verdict};
+use fantail_core::{Attempts, Ledger, Time};
+use histogram::AtomicHistogram;
+use serde::Serialize;
+
+/// The quantiles that are reported, with the keys that predictions have too.
+const QUANTILES: [(&str, f64); 5] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999)];
+/// Buckets are at most 2^-7 of their value wide: a quantile is reported up to 0.8 % too high.
+const GROUPING_POWER: u8 = 7;
+
+/// A count that only grows.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts of one plan.
+#[derive(Debug)]
+pub(crate) struct Stats {
+    started: Counter,
+    complete: Counter,
+    partial: Counter,
+    failed: Counter,
+    dropped: Counter,
+    /// Return times of jobs with a verdict, in microseconds.
+    elapsed: AtomicHistogram,
+    ledger: Mutex<Ledger>,
+}
+
+impl Default for Stats {
+    fn default() -> Stats {
+        Stats {
+            started: Counter::default(),
+            complete: Counter::default(),
+            partial: Counter::default(),
+            failed: Counter::default(),
+            dropped: Counter::default(),
+            elapsed: AtomicHistogram::new(GROUPING_POWER, 64).expect("7 is below 64"),
+            ledger: Mutex::new(Ledger::default()),
+        }
+    }
+}
+
+impl Stats {
+    /// A job starts.
+    pub(crate) fn start(&self) -> Running<'_> {
+        self.started.add();
+        Running { stats: self, ended: false }
+    }
+
+    /// What there is to report.
+    pub(crate) fn report(&self) -> Report {
+        let (complete, partial, failed) = (self.complete.get(), self.partial.get(), self.failed.get());
+        let dropped = self.dropped.get();
+        let ended = complete + partial + failed;
+        let share = |part: u64| (ended > 0).then(|| part as f64 / ended as f64);
+        let elapsed = self.elapsed.load();
+        let quantile = |q: f64| Some(elapsed.quantile_bucket(q).ok()??.end() as f64 / 1e6);
+        let ledger = *self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        Report {
+            jobs: Jobs {
+                running: self.started.get().saturating_sub(ended + dropped),
+                complete,
+                partial,
+                failed,
+                dropped,
+            },
+            shares: Shares { complete: share(complete), partial: share(partial), failed: share(failed) },
+            elapsed_s: QUANTILES.iter().map(|&(name, q)| (name, quantile(q))).collect(),
+            ledger: LedgerBody {
+                primaries: AttemptsBody::of(&ledger.primaries),
+                copies: AttemptsBody::of(&ledger.copies),
+                refused: RefusedBody {
+                    budget: ledger.refused(Refusal::Budget),
+                    no_time_left: ledger.refused(Refusal::NoTimeLeft),
+                    pushback: ledger.refused(Refusal::Pushback),
+                    limiter: ledger.refused(Refusal::Limiter),
+                },
+            },
+        }
+    }
+}
+
+/// A job that has started. Dropping it before it ended says that nobody waits for the result any more.
+pub(crate) struct Running<'a> {
+    stats: &'a Stats,
+    ended: bool,
+}
+
+impl Running<'_> {
+    /// The job has a verdict.
+    pub(crate) fn end(mut self, done: &Done) {
+        self.ended = true;
+        let counter = match done.verdict() {
+            Verdict::Complete => &self.stats.complete,
+            Verdict::Partial => &self.stats.partial,
+            Verdict::Failed(_) => &self.stats.failed,
+        };
+        counter.add();
+        let micros = done.elapsed().as_nanos().div_ceil(1_000);
+        // Every `u64` has a bucket.
+        let _ = self.stats.elapsed.increment(micros);
+        self.stats.ledger.lock().unwrap_or_else(PoisonError::into_inner).add(done.ledger());
+    }
+
+    /// The job panicked.
+    pub(crate) fn fail(mut self) {
+        self.ended = true;
+        self.stats.failed.add();
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.stats.dropped.add();
+        }
+    }
+}
+
+/// The numbers of a plan since the gateway started.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    jobs: Jobs,
+    /// Of the jobs with a verdict; `null` when there is none.
+    shares: Shares,
+    /// Quantiles of the return times of jobs with a verdict.
+    #[serde(serialize_with = "as_map")]
+    elapsed_s: Vec<(&'static str, Option<f64>)>,
+    ledger: LedgerBody,
+}
+
+#[derive(Debug, Serialize)]
+struct Jobs {
+    running: u64,
+    complete: u64,
+    partial: u64,
+    failed: u64,
+    /// The client went away.
+    dropped: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Shares {
+    complete: Option<f64>,
+    partial: Option<f64>,
+    failed: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct LedgerBody {
+    primaries: AttemptsBody,
+    copies: AttemptsBody,
+    refused: RefusedBody,
+}
+
+#[derive(Debug, Serialize)]
+struct AttemptsBody {
+    launched: u64,
+    won: u64,
+    lost: u64,
+    failed: u64,
+    censored: u64,
+    busy_s: f64,
+}
+
+impl AttemptsBody {
+    fn of(attempts: &Attempts) -> AttemptsBody {
+        let Attempts { launched, won, lost, failed, censored, busy } = *attempts;
+        AttemptsBody { launched, won, lost, failed, censored, busy_s: Time::as_secs_f64(busy) }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct RefusedBody {
+    budget: u64,
+    no_time_left: u64,
+    pushback: u64,
+    limiter: u64,
+}
+
+fn as_map<S: serde::Serializer>(list: &[(&str, Option<f64>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(list.iter().copied())
+}
