@@ -1,2 +1,28 @@
-//! (stub)
-fn main() {}
+//! The command `fantail`.
+
+mod args;
+mod check;
+mod completions;
+mod describe;
+mod failure;
+mod input;
+mod number;
+mod output;
+mod predict;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let result = match Args::parse().command {
+        Command::Check(args) => check::run(&args),
+        Command::Predict(args) => predict::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    result.unwrap_or_else(|error| failure::report(&error))
+}

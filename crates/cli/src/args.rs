@@ -1,0 +1,169 @@
+//! What the command line says, and nothing that depends on the world.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// The largest number of branches that `-n` takes.
+pub(crate) const MOST_BRANCHES: u64 = 1_000_000_000;
+
+/// Predicts, checks and serves fan-outs: jobs that call many branches at once and wait for them.
+#[derive(Debug, Parser)]
+#[command(name = "fantail", version, arg_required_else_help = true, after_help = AFTER_HELP)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 --strategy all --strategy first:5
+  fantail check plan.toml
+  fantail serve plan.toml
+
+Exit codes: 0 done, 1 failure, 2 usage or invalid input.
+`fantail help COMMAND` has more on each command.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Check(CheckArgs),
+    Predict(PredictArgs),
+    Serve(ServeArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Says what a plan file means, or everything that is wrong with it.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = CHECK_HELP)]
+pub(crate) struct CheckArgs {
+    /// Plan files.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+const CHECK_HELP: &str = "\
+Examples:
+  fantail check examples/enrich.toml
+  fantail check plans/*.toml && echo fine
+
+Exit codes: 0 all files are valid, 2 one of them is unreadable or invalid.";
+
+/// Computes how long jobs take, how they end and what copies cost.
+#[derive(Debug, clap::Args)]
+#[command(after_help = PREDICT_HELP)]
+pub(crate) struct PredictArgs {
+    /// Plan files; every plan of every file is a strategy.
+    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategies"])]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Number of like branches, 1 to 1000000000.
+    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u64).range(1..=MOST_BRANCHES))]
+    pub(crate) n: Option<u64>,
+
+    /// Law of the latency of one call.
+    ///
+    /// A family with its parameters, `exponential:mean=1s`, `lognormal:median=1s,sigma=0.6`,
+    /// `weibull:shape=0.7,scale=1s`, `loglogistic:alpha=1s,beta=3` or `pareto:xm=1s,alpha=2.5`, each with
+    /// `,shift=20ms` if need be; percentiles, `p50=0.8s,p95=1.5s,p99=2.4s`, through which a law is fitted; or a
+    /// mixture, `0.95*lognormal:median=1s,sigma=0.3|0.05*pareto:xm=2s,alpha=2.5`.
+    #[arg(short, long, value_name = "LAW", requires = "n")]
+    pub(crate) latency: Option<String>,
+
+    /// A plan in short form; may be given several times [default: all].
+    ///
+    /// Clauses joined by `+`: what to wait for (`all`, `first:5`, `share:95%`), copies (`hedge:p95`, `hedge:2.5s`,
+    /// `race:2`), `deadline:2.5s`, `at-least:3`.
+    #[arg(short, long = "strategy", value_name = "PLAN", requires = "n")]
+    pub(crate) strategies: Vec<String>,
+
+    /// Quantiles to print, in this order, like `p50,0.999,1-1e-6`.
+    #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
+    pub(crate) percentiles: String,
+
+    /// How to print the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+const PREDICT_HELP: &str = "\
+Examples:
+  fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s
+  fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 \\
+      --strategy all --strategy first:5 --strategy hedge:p95 --format json
+  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy deadline:2.5s+at-least:3
+  fantail predict examples/enrich.toml -p p50,p99
+
+Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input.";
+
+/// How a prediction is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table for people.
+    Text,
+    /// One object, numbers in full precision.
+    Json,
+    /// One line a strategy, numbers in full precision.
+    Csv,
+    /// A Markdown table.
+    Md,
+}
+
+/// Serves the plans of a file over HTTP.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = SERVE_HELP)]
+pub(crate) struct ServeArgs {
+    /// Plan file; every plan with a `route` is served.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Address for requests; port 0 takes a free one.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+
+    /// Address for operators: health, metrics, drain. Keep it private.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9901")]
+    pub(crate) admin: SocketAddr,
+
+    /// Where backfill keeps what is missing [default: ./fantail.db].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+const SERVE_HELP: &str = "\
+Examples:
+  fantail serve plan.toml
+  fantail serve plan.toml --listen 0.0.0.0:8080 --store /var/lib/fantail/backfill.db
+
+Prints `ready: http://HOST:PORT` on standard error when requests are taken. SIGTERM or Ctrl-C lets jobs in flight
+finish; a second Ctrl-C ends at once. Warnings go to standard error; RUST_LOG=debug says more.
+
+Exit codes: 0 drained, 1 failure (a port in use, say), 2 usage or invalid input, 130 ended by a second Ctrl-C.";
+
+/// Prints what a shell needs to complete this command.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = COMPLETIONS_HELP)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  fantail completions bash > ~/.local/share/bash-completion/completions/fantail
+  fantail completions zsh > ~/.zfunc/_fantail
+  fantail completions fish > ~/.config/fish/completions/fantail.fish";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Args;
+
+    #[test]
+    fn the_command_line_contradicts_itself_nowhere() {
+        Args::command().debug_assert();
+    }
+}

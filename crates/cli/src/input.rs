@@ -1,0 +1,59 @@
+//! Plan files from disk.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use fantail_planfile::{Config, Problems};
+
+use crate::failure::Failure;
+
+/// The largest plan file that is read: far more than a million branches in their own words need.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Reads one plan file.
+///
+/// The error is invalid input, with everything that is wrong with the file.
+pub(crate) fn config(path: &Path) -> anyhow::Result<Config> {
+    let name = path.display().to_string();
+    let bytes = read(path).map_err(|error| Failure::invalid(format_args!("{name}: {error}")))?;
+    Config::parse(&name, bytes).map_err(|problems| Failure::invalid(counted(&problems)))
+}
+
+/// Reads several plan files.
+///
+/// The error is invalid input, with everything that is wrong with any of the files.
+pub(crate) fn configs<P: AsRef<Path>>(paths: &[P]) -> anyhow::Result<Vec<Config>> {
+    let mut good = Vec::new();
+    let mut bad = Vec::new();
+    for path in paths {
+        match config(path.as_ref()) {
+            Ok(config) => good.push(config),
+            Err(error) => bad.push(format!("{error:#}")),
+        }
+    }
+    if bad.is_empty() { Ok(good) } else { Err(Failure::invalid(bad.join("\n\n"))) }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::other("is a directory; expected a plan file"));
+    }
+    let mut bytes = Vec::new();
+    // One byte more tells a file that is too large, of whatever kind, from one that just fits.
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        let message = format!("is larger than {} MiB; expected a plan file", MOST_BYTES >> 20);
+        return Err(io::Error::other(message));
+    }
+    Ok(bytes)
+}
+
+/// The problems, headed by their number when there are several.
+fn counted(problems: &Problems) -> String {
+    match problems.iter().len() {
+        1 => problems.to_string(),
+        count => format!("{count} problems in {}\n{problems}", problems.source_name()),
+    }
+}

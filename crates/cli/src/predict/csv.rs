@@ -1,0 +1,63 @@
+//! `--format csv`: one line a strategy, numbers in full precision, times in seconds.
+//!
+//! An infinite number is `inf`, one that there is none of is empty.
+
+use super::report::{Report, Strategy, word};
+
+pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let quantiles: Vec<String> = report.labels.iter().map(|label| format!("{label}_s")).collect();
+    let before = ["name", "file", "n", "k", "at_least", "required", "deadline_s"];
+    let after = [
+        "mean_s",
+        "sd_s",
+        "complete",
+        "partial",
+        "failed",
+        "never",
+        "extra_requests",
+        "extra_busy",
+        "cost",
+        "sends_copy",
+        "slowest_percent",
+        "fit_error",
+        "method",
+        "not_included",
+    ];
+    writer.write_record(before.into_iter().chain(quantiles.iter().map(String::as_str)).chain(after))?;
+    for strategy in &report.strategies {
+        writer.write_record(record(report, strategy))?;
+    }
+    Ok(writer.into_inner()?)
+}
+
+fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
+    let Strategy { name, file, plan, outlook, slowest_percent, fit_error, .. } = strategy;
+    let figures = outlook.as_ref().ok();
+    let prices = figures.and_then(|figures| figures.prices.as_ref().ok());
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let mut record = vec![name.clone(), file.clone().unwrap_or_default()];
+    record.extend([plan.n(), plan.k(), plan.at_least(), plan.required()].map(|count| count.to_string()));
+    record.push(number(plan.deadline().map(fantail_core::Time::as_secs_f64)));
+    record.extend((0..report.labels.len()).map(|i| number(figures.map(|figures| figures.quantiles[i]))));
+    record.extend(
+        [
+            figures.and_then(|figures| figures.mean.clone().ok()),
+            figures.and_then(|figures| figures.sd.clone().ok()),
+            figures.map(|figures| figures.complete),
+            figures.map(|figures| figures.partial),
+            figures.map(|figures| figures.failed),
+            figures.map(|figures| figures.never),
+            prices.map(|prices| prices.extra_requests),
+            prices.and_then(|prices| prices.extra_busy),
+            prices.and_then(|prices| prices.cost),
+            figures.map(|figures| figures.sends_copy),
+            Some(*slowest_percent),
+            *fit_error,
+        ]
+        .map(number),
+    );
+    record.push(figures.map_or("", |figures| word(figures.method)).to_owned());
+    record.push(outlook.as_ref().err().map(|reasons| reasons.join("; ")).unwrap_or_default());
+    record
+}

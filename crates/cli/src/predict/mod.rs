@@ -1,0 +1,40 @@
+//! `fantail predict`: how long jobs take, how they end and what copies cost.
+
+mod columns;
+mod csv;
+mod json;
+mod markdown;
+mod report;
+mod request;
+mod text;
+
+use std::process::ExitCode;
+
+use crate::args::{Format, PredictArgs};
+use crate::output;
+use report::Report;
+use request::Request;
+
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
+    let report = Report::new(Request::new(args)?);
+    let rendered = match args.format {
+        Format::Text => text::render(&report, output::width()).into_bytes(),
+        Format::Json => json::render(&report)?,
+        Format::Csv => csv::render(&report)?,
+        Format::Md => markdown::render(&report),
+    };
+    output::print(rendered)?;
+    Ok(if say_what_is_missing(&report) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Says which strategies have no figures, and why; whether there are any.
+fn say_what_is_missing(report: &Report) -> bool {
+    let mut missing = false;
+    for strategy in &report.strategies {
+        if let Err(reasons) = &strategy.outlook {
+            missing = true;
+            output::say(&format_args!("error: {}: not predicted: {}", strategy.name, reasons.join("; ")));
+        }
+    }
+    missing
+}

@@ -1,0 +1,141 @@
+//! The figures of every strategy, whatever they are printed as.
+
+use fantail_core::Plan;
+use fantail_model::{Assumption, Group, GroupedPlan, JobLaw, Law, Method, SolveError, solve};
+use fantail_planfile::Percentile;
+
+use super::request::{Request, Setting, Stated};
+
+/// What a prediction says.
+pub(crate) struct Report {
+    /// The like branches that all strategies are about; `None` for plans of files.
+    pub(super) setting: Option<Setting>,
+    /// The labels of the quantiles, in the order asked.
+    pub(super) labels: Vec<String>,
+    pub(super) strategies: Vec<Strategy>,
+}
+
+/// One plan and its figures.
+pub(super) struct Strategy {
+    pub(super) name: String,
+    pub(super) file: Option<String>,
+    pub(super) plan: Plan,
+    /// The branches, like ones counted.
+    pub(super) groups: Vec<Group>,
+    /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
+    pub(super) fit_error: Option<f64>,
+    /// Chance that a job meets a branch among that branch's slowest 1 %.
+    pub(super) slowest_percent: f64,
+    /// The figures, or why there are none.
+    pub(super) outlook: Result<Figures, Vec<String>>,
+}
+
+/// Times in seconds, which may be infinite; shares from 0 to 1.
+pub(super) struct Figures {
+    /// Of the return time, in the order asked.
+    pub(super) quantiles: Vec<f64>,
+    /// Of the return time; an error when an integral missed its precision.
+    pub(super) mean: Result<f64, String>,
+    pub(super) sd: Result<f64, String>,
+    pub(super) complete: f64,
+    pub(super) partial: f64,
+    pub(super) failed: f64,
+    /// Jobs that never end.
+    pub(super) never: f64,
+    pub(super) prices: Result<Prices, String>,
+    pub(super) sends_copy: f64,
+    pub(super) method: Method,
+    pub(super) assumes: Vec<String>,
+}
+
+/// What a plan costs beside time.
+pub(super) struct Prices {
+    pub(super) extra_requests: f64,
+    /// `None` when the plan is busy for ever, with copies and without.
+    pub(super) extra_busy: Option<f64>,
+    /// Money a job; `None` when no branch states a cost.
+    pub(super) cost: Option<f64>,
+}
+
+impl Report {
+    pub(super) fn new(request: Request) -> Report {
+        let Request { percentiles, setting, strategies } = request;
+        let strategies = strategies.into_iter().map(|stated| strategy(stated, &percentiles)).collect();
+        let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
+        Report { setting, labels, strategies }
+    }
+
+    /// The figures of the strategies that have any.
+    pub(super) fn figures(&self) -> impl Iterator<Item = &Figures> {
+        self.strategies.iter().filter_map(|strategy| strategy.outlook.as_ref().ok())
+    }
+}
+
+fn strategy(stated: Stated, percentiles: &[Percentile]) -> Strategy {
+    let Stated { name, file, plan, laws, fit_error } = stated;
+    let groups = groups(&plan, &laws);
+    let n = f64::from(plan.n());
+    Strategy {
+        name,
+        file,
+        groups,
+        fit_error,
+        slowest_percent: -(n * (-0.01_f64).ln_1p()).exp_m1(),
+        outlook: solve(&plan, &laws).map(|law| figures(&law, percentiles)).map_err(reasons),
+        plan,
+    }
+}
+
+fn groups(plan: &Plan, laws: &[Law]) -> Vec<Group> {
+    let (grouped, _) = GroupedPlan::of(plan, laws).expect("a law was read for each branch");
+    grouped.groups
+}
+
+/// Why a plan has no figures.
+fn reasons(error: SolveError) -> Vec<String> {
+    match error {
+        SolveError::NotIncluded(reasons) => reasons.iter().map(ToString::to_string).collect(),
+        error => vec![error.to_string()],
+    }
+}
+
+fn figures(law: &JobLaw, percentiles: &[Percentile]) -> Figures {
+    let verdicts = law.verdicts();
+    let text = |error: SolveError| error.to_string();
+    Figures {
+        quantiles: percentiles.iter().map(|percentile| law.quantile(percentile.level()).value).collect(),
+        mean: law.mean().map(|mean| mean.value).map_err(text),
+        sd: law.sd().map(|sd| sd.value).map_err(text),
+        complete: verdicts.complete,
+        partial: verdicts.partial,
+        failed: verdicts.failed,
+        never: verdicts.never,
+        prices: law.prices().map(prices).map_err(text),
+        sends_copy: law.sends_copy() + 0.0,
+        method: verdicts.method,
+        assumes: law
+            .assumptions()
+            .iter()
+            .filter(|assumption| !is_void(assumption))
+            .map(ToString::to_string)
+            .collect(),
+    }
+}
+
+/// Whether it is true of every job: a budget that pays for every copy, as that of a plan in short form.
+fn is_void(assumption: &Assumption) -> bool {
+    matches!(assumption, Assumption::BudgetHasCredit { share, .. } if *share >= 1.0)
+}
+
+fn prices(prices: fantail_model::Prices) -> Prices {
+    // Adding zero makes a zero of a negative one, which an empty sum is.
+    Prices { extra_requests: prices.extra_requests + 0.0, extra_busy: prices.extra_busy, cost: prices.cost }
+}
+
+/// The word for a method.
+pub(super) fn word(method: Method) -> &'static str {
+    match method {
+        Method::Exact => "exact",
+        _ => "not exact",
+    }
+}

@@ -1,0 +1,167 @@
+//! `--format text`: tables for people, as wide as the terminal allows.
+
+use std::fmt::Write;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{CellAlignment, Table};
+use unicode_width::UnicodeWidthStr;
+
+use super::columns::{Column, Subject, always_complete, columns};
+use super::report::{Report, Strategy, word};
+use crate::{describe, number, output};
+
+/// Renders for a terminal of `width` columns.
+pub(super) fn render(report: &Report, width: usize) -> String {
+    let mut text = String::new();
+    for line in subjects(report) {
+        writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
+    }
+    let mut columns = columns(report).into_iter();
+    let names = columns.next().expect("the first column has the names");
+    for block in blocks(columns.collect(), &names, width) {
+        text.push('\n');
+        text.push_str(&table(&names, &block));
+    }
+    text.push('\n');
+    for line in notes(report) {
+        writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
+    }
+    text
+}
+
+/// What the table is about.
+fn subjects(report: &Report) -> Vec<String> {
+    if let Some(setting) = &report.setting {
+        let branches = number::count(setting.n, "branch", "branches, each");
+        return vec![format!("{branches} {}", setting.latency)];
+    }
+    let name_width = report.strategies.iter().map(|strategy| strategy.name.width()).max().unwrap_or(0);
+    let line = |strategy: &Strategy| {
+        let padding = " ".repeat(name_width - strategy.name.width());
+        format!("{}{padding}  {}", strategy.name, describe::plan(&strategy.plan))
+    };
+    report.strategies.iter().map(line).collect()
+}
+
+/// Columns side by side as far as `width` goes: all of them, else subject by subject, else as many as fit.
+fn blocks(columns: Vec<Column>, names: &Column, width: usize) -> Vec<Vec<Column>> {
+    let room = width.saturating_sub(column_width(names));
+    let needed = |columns: &[Column]| columns.iter().map(column_width).sum::<usize>();
+    if needed(&columns) <= room {
+        return vec![columns];
+    }
+    let mut blocks: Vec<Vec<Column>> = Vec::new();
+    let mut subject = Subject::Name;
+    for column in columns {
+        let fits = blocks.last().is_some_and(|block| needed(block) + column_width(&column) <= room);
+        // Verdicts and prices go together where there is room for both.
+        let same =
+            column.subject == subject || subject == Subject::Verdict && column.subject == Subject::Price;
+        subject = column.subject;
+        match blocks.last_mut() {
+            Some(block) if fits && same => block.push(column),
+            _ => blocks.push(vec![column]),
+        }
+    }
+    blocks
+}
+
+/// Two blanks between columns.
+const GAP: usize = 2;
+
+fn column_width(column: &Column) -> usize {
+    let cells = column.cells.iter().map(|cell| cell.width());
+    cells.chain(column.header.lines().map(UnicodeWidthStr::width)).max().unwrap_or(0) + GAP
+}
+
+fn table(names: &Column, columns: &[Column]) -> String {
+    let mut table = Table::new();
+    table.load_style(NOTHING);
+    let row = |cell: &dyn Fn(&Column) -> String| {
+        std::iter::once(names).chain(columns).map(cell).collect::<Vec<_>>()
+    };
+    let header_lines = columns.iter().map(|column| column.header.lines().count()).max().unwrap_or(1);
+    let header = |column: &Column| {
+        let above = header_lines - column.header.lines().count();
+        "\n".repeat(above) + &column.header
+    };
+    table.set_header(row(&header));
+    for i in 0..names.cells.len() {
+        table.add_row(row(&|column| column.cells[i].clone()));
+    }
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((if i == 0 { 0 } else { GAP as u16 }, 0));
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    let mut text = String::new();
+    for (i, line) in table.lines().enumerate() {
+        let line = line.trim_end();
+        let line = if i < header_lines { output::strong(line) } else { line.to_owned() };
+        writeln!(text, "{line}").expect("a string takes every write");
+    }
+    text
+}
+
+/// What the figures mean and what they take for granted.
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = vec![slowest(report)];
+    if report.figures().next().is_some() && always_complete(report) {
+        notes.push("Every job ends complete.".to_owned());
+    }
+    for strategy in &report.strategies {
+        if let Ok(figures) = &strategy.outlook
+            && figures.sends_copy > 0.0
+        {
+            let share = number::percent(figures.sends_copy);
+            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.name));
+        }
+    }
+    if let Some(error) = report.strategies.iter().filter_map(|strategy| strategy.fit_error).reduce(f64::max) {
+        notes.push(fit(error));
+    }
+    notes.extend(methods(report));
+    notes
+}
+
+/// How well laws go through the percentiles that they were fitted to.
+fn fit(error: f64) -> String {
+    let through = if error < 1e-6 {
+        "goes through them".to_owned()
+    } else {
+        format!("is at most {} off", number::percent(error))
+    };
+    format!(
+        "Latencies given by percentiles: the fitted law {through}, and alone decides what lies beyond the last."
+    )
+}
+
+/// The chance to meet a slow branch, once for each number of branches.
+fn slowest(report: &Report) -> String {
+    let mut sizes: Vec<(u32, f64)> =
+        report.strategies.iter().map(|strategy| (strategy.plan.n(), strategy.slowest_percent)).collect();
+    sizes.sort_unstable_by_key(|(n, _)| *n);
+    sizes.dedup_by_key(|(n, _)| *n);
+    let chances: Vec<String> = match sizes.as_slice() {
+        [(_, chance)] => vec![number::percent(*chance)],
+        _ => sizes.iter().map(|(n, chance)| format!("{} with {n}", number::percent(*chance))).collect(),
+    };
+    format!("Chance that a job meets a branch in that branch's slowest 1 %: {}.", chances.join(", "))
+}
+
+/// How the figures were found and what they assume, once for strategies that share it.
+fn methods(report: &Report) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for strategy in &report.strategies {
+        let Ok(figures) = &strategy.outlook else { continue };
+        let line = format!("{}, assuming that {}", word(figures.method), figures.assumes.join(", that "));
+        match lines.iter_mut().find(|(same, _)| *same == line) {
+            Some((_, names)) => names.push(&strategy.name),
+            None => lines.push((line, vec![&strategy.name])),
+        }
+    }
+    let only = lines.len() == 1;
+    let of = |names: Vec<&str>| {
+        if only { "Figures".to_owned() } else { format!("Figures of {}", names.join(", ")) }
+    };
+    lines.into_iter().map(|(line, names)| format!("{} are {line}.", of(names))).collect()
+}

@@ -1,0 +1,84 @@
+//! `fantail serve`: plans over HTTP, until told to stop.
+
+mod stop;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use fantail_gateway::{Gateway, ServeError, ServeOptions};
+use tracing_subscriber::EnvFilter;
+
+use crate::args::ServeArgs;
+use crate::failure::Failure;
+use crate::{input, output};
+use stop::Stop;
+
+/// The store of a gateway that was not told of another.
+const STORE: &str = "fantail.db";
+
+pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    log_to_stderr();
+    let runtime = tokio::runtime::Runtime::new().context("can't start the runtime")?;
+    runtime.block_on(serve_file(&args.file, args))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
+    let config = input::config(file)?;
+    let routes: Vec<String> = config
+        .plans
+        .iter()
+        .filter_map(|entry| Some(format!("plan {}: {}", entry.plan.name(), entry.route.as_ref()?)))
+        .collect();
+    let backfills = config.plans.iter().any(|entry| entry.route.is_some() && entry.backfill.is_some());
+    let store = args.store.clone().unwrap_or_else(|| PathBuf::from(STORE));
+    let stop = Stop::listen()?;
+    let options = ServeOptions { listen: args.listen, admin: args.admin, store: Some(store.clone()) };
+    let gateway = Gateway::bind(config, options).await.map_err(refused)?;
+    for route in &routes {
+        output::say(route);
+    }
+    if backfills {
+        output::say(&format_args!("store: {}", store.display()));
+    }
+    say_ready(&gateway);
+    gateway.serve(stop.wait()).await;
+    output::say(&"drained");
+    Ok(())
+}
+
+/// Whoever waits for the line knows by it that connections are taken.
+fn say_ready(gateway: &Gateway) {
+    output::say(&format_args!("ready: http://{}", gateway.addr()));
+    output::say(&format_args!("admin: http://{}", gateway.admin_addr()));
+}
+
+/// Why the gateway did not start, with what to do about it.
+fn refused(error: ServeError) -> anyhow::Error {
+    match &error {
+        ServeError::NothingToServe | ServeError::NoStore { .. } => Failure::invalid(error),
+        ServeError::Bind { port, source, .. } => {
+            let option = if *port == "admin" { "--admin" } else { "--listen" };
+            let hint = match source.kind() {
+                io::ErrorKind::AddrInUse => {
+                    format!("; stop what has it, or choose another: {option} HOST:PORT, port 0 for any")
+                }
+                _ => format!("; choose another with {option} HOST:PORT"),
+            };
+            anyhow!("{error}{hint}")
+        }
+        _ => anyhow!("{error}"),
+    }
+}
+
+/// What the gateway has to say meanwhile: warnings, or what `RUST_LOG` asks for.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(output::stderr_has_colors())
+        .init();
+}

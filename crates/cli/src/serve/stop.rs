@@ -1,0 +1,35 @@
+//! The signals that end a server.
+
+use anyhow::Context;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::output;
+
+/// What a shell reports of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// SIGTERM and Ctrl-C, listened to from the moment this is made.
+pub(super) struct Stop {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Stop {
+    pub(super) fn listen() -> anyhow::Result<Stop> {
+        let listen = |kind| signal(kind).context("can't listen for signals");
+        Ok(Stop { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+    }
+
+    /// Ends at the first of them. A Ctrl-C after that ends the process at once.
+    pub(super) async fn wait(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+        output::say(&"draining: jobs in flight finish; Ctrl-C ends them at once");
+        tokio::spawn(async move {
+            self.interrupt.recv().await;
+            std::process::exit(INTERRUPTED);
+        });
+    }
+}

@@ -1,0 +1,389 @@
+//! The command line as a user meets it: arguments in; exit code, stdout and stderr out.
+
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn fantail() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fantail"));
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    fantail().args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+/// Checks the exit code and that nothing is on stdout but what a success prints.
+fn fails(args: &[&str], code: i32, expected: &[&str]) {
+    let output = run(args);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}");
+    assert_eq!(text(&output.stdout), "", "{args:?}");
+    for part in expected {
+        assert!(stderr.contains(part), "{args:?}: no {part:?} in:\n{stderr}");
+    }
+}
+
+fn succeeds(args: &[&str]) -> String {
+    let output = run(args);
+    let stderr = text(&output.stderr);
+    assert_eq!((output.status.code(), stderr), (Some(0), ""), "{args:?}");
+    text(&output.stdout).to_owned()
+}
+
+/// A plan file for one test.
+struct PlanFile {
+    _folder: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl PlanFile {
+    fn new(bytes: impl AsRef<[u8]>) -> PlanFile {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.toml");
+        std::fs::write(&path, bytes).unwrap();
+        PlanFile { _folder: folder, path }
+    }
+
+    fn as_str(&self) -> &str {
+        self.path.to_str().unwrap()
+    }
+}
+
+const ENRICH: &str = r#"
+[limiter.llm]
+gate = 10
+rate = "300/min"
+burst = 5
+[plan.enrich]
+route = "POST /enrich"
+deadline = "2.5s"
+backfill = true
+hedge = { after = "p95" }
+[plan.enrich.defaults]
+url = "http://127.0.0.1:9001/{branch}"
+limiter = "llm"
+repeatable = true
+latency = "p50=0.8s,p95=1.5s,p99=2.4s"
+[plan.enrich.branch]
+type = {}
+parties = {}
+dates = {}
+amounts = { optional = true, hedge = false }
+summary = { optional = true, hedge = false, cost = 0.004 }
+"#;
+
+/// Eight log-normal branches.
+const EIGHT: [&str; 5] = ["predict", "-n", "8", "--latency", "lognormal:median=1s,sigma=0.6"];
+const THREE: [&str; 6] = ["--strategy", "all", "--strategy", "first:5", "--strategy", "hedge:p95"];
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(args)).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+fn close(value: &Value, expected: f64) {
+    let got = number(value);
+    assert!((got / expected - 1.0).abs() < 1e-12, "{got} is not {expected}");
+}
+
+#[test]
+fn eight_branches_are_predicted_to_reference_precision() {
+    let report = json(&[&EIGHT[..], &THREE, &["--format", "json"]].concat());
+    assert_eq!(report["schema"], "fantail.predict/1");
+    let strategies = report["strategies"].as_array().unwrap();
+    let names: Vec<&Value> = strategies.iter().map(|strategy| &strategy["name"]).collect();
+    assert_eq!(names, ["all", "first:5", "hedge:p95"]);
+    close(&strategies[0]["quantiles_s"]["p99"], P99_ALL);
+    close(&strategies[1]["quantiles_s"]["p99"], P99_FIRST_5);
+    // The hedge delay is whole nanoseconds, so the last digits differ from a delay at the exact quantile.
+    let hedged = number(&strategies[2]["quantiles_s"]["p99"]);
+    assert!((hedged - P99_HEDGED).abs() < 2e-9, "{hedged}");
+    for strategy in strategies {
+        assert_eq!(strategy["method"], "exact");
+        assert_eq!(strategy["complete"], 1.0);
+        close(&strategy["slowest_percent"], 1.0 - 0.99_f64.powi(8));
+    }
+    let hedge = &strategies[2];
+    assert!((number(&hedge["extra_requests"]) - 0.05).abs() < 1e-9);
+    assert_eq!(format!("{:.3}", number(&hedge["extra_busy"])), "0.011");
+    assert_eq!(format!("{:.3}", number(&hedge["sends_copy"])), "0.337");
+    assert_eq!(hedge["cost"], Value::Null);
+    assert_eq!(hedge["why_null"]["cost"], "no branch states a cost");
+}
+
+const P99_ALL: f64 = 6.130_076_134_153_567;
+const P99_FIRST_5: f64 = 2.018_087_013_371_554;
+const P99_HEDGED: f64 = 4.396_228_200_181_718;
+const P50_OF_16: f64 = 2.812_617_739_862_774;
+
+#[test]
+fn sixteen_branches_are_predicted_to_reference_precision() {
+    let report = json(&["predict", "-n", "16", "--latency", EIGHT[4], "--format", "json"]);
+    close(&report["strategies"][0]["quantiles_s"]["p50"], P50_OF_16);
+    assert_eq!(report["strategies"][0]["name"], "all");
+    assert_eq!(report["n"], 16);
+}
+
+#[test]
+fn quantiles_come_in_the_order_asked_under_their_percentage() {
+    let json = succeeds(&[&EIGHT[..], &["-p", "p99.9,0.5,1-1e-12", "--format", "json"]].concat());
+    let place =
+        |key: &str| json.find(&format!("\"{key}\": ")).unwrap_or_else(|| panic!("no {key} in {json}"));
+    assert!(place("p99.9") < place("p50") && place("p50") < place("p99.9999999999"));
+    assert!(!json.contains("\"p99\""));
+}
+
+#[test]
+fn an_infinite_figure_is_null_with_its_reason() {
+    let report = json(&["predict", "-n", "2", "--latency", "pareto:xm=1s,alpha=0.9", "--format", "json"]);
+    let strategy = &report["strategies"][0];
+    assert_eq!(strategy["mean_s"], Value::Null);
+    assert_eq!(strategy["why_null"]["mean_s"], "infinite");
+    assert!(strategy["quantiles_s"]["p99"].is_f64());
+}
+
+#[test]
+fn every_plan_of_a_file_is_a_strategy_with_the_laws_of_its_branches() {
+    let file = PlanFile::new(ENRICH);
+    let report = json(&["predict", file.as_str(), "--format", "json"]);
+    let [enrich] = report["strategies"].as_array().unwrap().as_slice() else { panic!("{report}") };
+    assert_eq!(enrich["name"], "enrich");
+    assert_eq!(enrich["file"], file.as_str());
+    let verdicts = ["complete", "partial", "failed"].map(|verdict| number(&enrich[verdict]));
+    assert!((verdicts.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{verdicts:?}");
+    assert!(verdicts.iter().all(|share| *share > 0.001), "{verdicts:?}");
+    assert_eq!(number(&enrich["cost"]), 0.004);
+    assert_eq!(enrich["plan"]["branches"][0]["count"], 3);
+    assert_eq!(enrich["plan"]["branches"][0]["copies_after_s"], serde_json::json!([1.5]));
+    let assumes = enrich["assumes"].as_array().unwrap();
+    assert!(assumes.iter().any(|line| line == "limiter `llm` never fills"), "{assumes:?}");
+}
+
+#[test]
+fn a_plan_whose_gate_one_job_fills_has_no_figures_and_says_why() {
+    let file = PlanFile::new(ENRICH.replace("gate = 10", "gate = 3"));
+    let output = run(&["predict", file.as_str(), "--format", "json"]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("enrich: not predicted: limiter `llm` is busy"), "{stderr}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let enrich = &report["strategies"][0];
+    assert_eq!(enrich["quantiles_s"]["p99"], Value::Null);
+    assert_eq!(enrich["method"], Value::Null);
+    assert!(enrich["not_included"][0].as_str().unwrap().contains("`llm`"));
+}
+
+#[test]
+fn the_table_is_as_people_read_it() {
+    let expected = "\
+8 branches, each lognormal:median=1s,sigma=0.6
+
+                                                              extra   extra
+strategy      p50     p90     p95     p99   p99.9    mean  requests    busy
+all        2.30 s  3.80 s  4.45 s  6.13 s  9.00 s  2.52 s       0 %     0 %
+first:5    1.09 s  1.53 s  1.68 s  2.02 s  2.48 s  1.13 s       0 %     0 %
+hedge:p95  2.30 s  3.45 s  3.74 s  4.40 s  5.38 s  2.41 s    +5.0 %  +1.1 %
+
+Chance that a job meets a branch in that branch's slowest 1 %: 7.7 %.
+Every job ends complete.
+Jobs of hedge:p95 that send a copy: 33.7 %.
+Figures are exact, assuming that branches and copies are independent.
+";
+    assert_eq!(succeeds(&[&EIGHT[..], &THREE].concat()), expected);
+}
+
+#[test]
+fn csv_has_one_line_a_strategy_and_full_precision() {
+    let csv = succeeds(&[&EIGHT[..], &THREE, &["--format", "csv", "-p", "p99"]].concat());
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let p99 = reader.headers().unwrap().iter().position(|name| name == "p99_s").unwrap();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let figures: Vec<f64> = rows.iter().map(|row| row[p99].parse().unwrap()).collect();
+    assert!((figures[0] / P99_ALL - 1.0).abs() < 1e-12, "{figures:?}");
+    assert_eq!(rows.iter().map(|row| &row[0]).collect::<Vec<_>>(), ["all", "first:5", "hedge:p95"]);
+}
+
+#[test]
+fn markdown_is_one_table() {
+    let md = succeeds(&[&EIGHT[..], &["--format", "md", "-p", "p50"]].concat());
+    let expected = "\
+| strategy |    p50 |   mean |
+|----------|--------|--------|
+| all      | 2.30 s | 2.52 s |
+";
+    assert_eq!(md, expected);
+}
+
+#[test]
+fn wrong_usage_says_what_is_right() {
+    let law = EIGHT[4];
+    fails(&["predict"], 2, &["fantail predict plan.toml", "fantail predict -n 8 --latency"]);
+    fails(&["predict", "-n", "8"], 2, &["--latency <LAW>"]);
+    fails(&["predict", "--latency", law], 2, &["-n <N>"]);
+    fails(&["predict", "plan.toml", "-n", "8", "--latency", law], 2, &["cannot be used with"]);
+    fails(&["predict", "-n", "0", "--latency", law], 2, &["0 is not in 1..=1000000000"]);
+    fails(&["predict", "-n", "8", "--latncy", law], 2, &["a similar argument exists: '--latency'"]);
+    fails(&["predikt"], 2, &["a similar subcommand exists: 'predict'"]);
+    fails(&[], 2, &["Usage: fantail", "predict", "completions"]);
+    fails(&["check"], 2, &["Usage: fantail check"]);
+    fails(&["serve"], 2, &["Usage: fantail serve"]);
+}
+
+#[test]
+fn everything_that_is_wrong_with_the_texts_is_said_at_once() {
+    let args = [
+        "predict",
+        "-n",
+        "8",
+        "--latency",
+        "lognorml:median=1",
+        "-s",
+        "fist:5",
+        "-s",
+        "first:9",
+        "-p",
+        "p100",
+    ];
+    let expected = [
+        "latency:1:1: ",
+        "did you mean `lognormal`?",
+        "strategy:1:1: ",
+        "did you mean `first`?",
+        "percentiles:1:1: `p100` is out of range",
+    ];
+    fails(&args, 2, &expected);
+    fails(
+        &["predict", "-n", "8", "--latency", "exponential:mean=1"],
+        2,
+        &["`1` has no unit: write 1s or 1ms"],
+    );
+    fails(
+        &[&EIGHT[..], &["-s", "first:9"]].concat(),
+        2,
+        &["strategy:1:7: got 9, expected 1 to the number of branches, 8"],
+    );
+}
+
+#[test]
+fn a_wrong_file_is_refused_with_line_and_column() {
+    let bad = ENRICH
+        .replace("deadline = \"2.5s\"", "deadlin = \"2.5\"")
+        .replace("backfill = true", "backfill = \"yes\"");
+    let file = PlanFile::new(bad);
+    let expected = [
+        "plan.toml:9:12: `backfill` is the text `yes`",
+        "plan.toml:8:1: unknown key `deadlin`; did you mean `deadline`?",
+        "2 problems",
+    ];
+    fails(&["check", file.as_str()], 2, &expected);
+    fails(&["predict", file.as_str()], 2, &expected);
+    fails(&["serve", file.as_str()], 2, &expected);
+    let without = PlanFile::new("[plan.a.branch]\nb = {}\n");
+    fails(&["predict", without.as_str()], 2, &["plan `a`: no latency is stated for `b`"]);
+    fails(
+        &["serve", without.as_str(), "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"],
+        2,
+        &["no plan has a `route`"],
+    );
+}
+
+#[test]
+fn an_unreadable_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let nowhere = format!("{folder}/none.toml");
+    fails(&["check", folder], 2, &["is a directory; expected a plan file"]);
+    fails(&["check", &nowhere], 2, &["none.toml: No such file"]);
+    let binary = PlanFile::new(b"[plan.a]\n\xff\xfe\x00".as_slice());
+    fails(&["check", binary.as_str()], 2, &["plan.toml:2:1: the byte 0xff is not UTF-8 text"]);
+    if Path::new("/dev/zero").exists() {
+        fails(&["check", "/dev/zero"], 2, &["is larger than 256 MiB; expected a plan file"]);
+    }
+}
+
+#[test]
+fn check_says_what_a_file_means() {
+    let file = PlanFile::new(ENRICH);
+    let out = succeeds(&["check", file.as_str()]);
+    for line in [
+        "plan.toml: valid, 1 plan, 1 limiter",
+        "limiter llm: at most 10 at once, 300 in 60s, burst 5",
+        "plan enrich: POST /enrich",
+        "  waits for all of 5 branches, 3 required, deadline 2.5s, copies for at most 5.0 % of answers, 20 saved up, backfill",
+        "  dates    required  p50 800 ms, p99 2.40 s  copy after 1.50 s  limiter llm  127.0.0.1:9001",
+        "  summary  optional  p50 800 ms, p99 2.40 s                     limiter llm  127.0.0.1:9001",
+    ] {
+        assert!(out.lines().any(|got| got.trim_end().ends_with(line)), "no {line:?} in:\n{out}");
+    }
+}
+
+#[test]
+fn many_like_branches_share_a_line() {
+    let file =
+        PlanFile::new("[plan.s.each]\ncount = 64\nname = \"shard-{i}\"\nurl = \"http://s{i}.internal/\"\n");
+    let out = succeeds(&["check", file.as_str()]);
+    assert!(out.contains("shard-0 … shard-63 (64)"), "{out}");
+    assert!(out.contains("s0.internal … s63.internal"), "{out}");
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let mut child = fantail().args(EIGHT).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn output_that_is_lost_is_a_failure() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = fantail().args(EIGHT).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("error: standard output: "), "{}", text(&output.stderr));
+}
+
+#[test]
+fn colours_are_for_those_who_want_them() {
+    let escape = |name: &str, value: &str| {
+        let output = fantail().args(EIGHT).env("CLICOLOR_FORCE", "1").env(name, value).output().unwrap();
+        text(&output.stdout).contains('\u{1b}')
+    };
+    assert!(escape("UNRELATED", "1"));
+    assert!(!escape("NO_COLOR", "1"));
+    assert!(!succeeds(&EIGHT).contains('\u{1b}'));
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = succeeds(&["completions", shell]);
+        for word in ["predict", "check", "serve", "completions", "percentiles"] {
+            assert!(script.contains(word), "{shell}: no {word}");
+        }
+    }
+    fails(&["completions", "bsh"], 2, &["bash, elvish, fish, powershell, zsh"]);
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    assert_eq!(succeeds(&["--version"]), format!("fantail {}\n", env!("CARGO_PKG_VERSION")));
+    for command in ["check", "predict", "serve", "completions"] {
+        let help = succeeds(&[command, "--help"]);
+        assert!(help.contains(&format!("Examples:\n  fantail {command} ")), "{help}");
+    }
+}
