@@ -4,12 +4,14 @@
 extern crate alloc;
 
 mod branch;
+mod draws;
 mod error;
 mod law;
 mod level;
 mod moments;
 mod numeric;
 mod percentiles;
+pub mod sim;
 mod solve;
 pub mod special;
 

@@ -36,8 +36,9 @@ impl Times {
 
     pub(super) fn sort(&mut self) {
         if let Form::Kept(lists) = &mut self.0 {
-            // Stable sorting finds what is sorted already, as it is after a merge.
-            lists.iter_mut().for_each(|list| list.sort());
+            for list in lists {
+                list.sort_unstable();
+            }
         }
     }
 
@@ -51,7 +52,7 @@ impl Times {
             }
             (Form::Counted(lists), Form::Kept(others)) => {
                 for (list, other) in lists.iter_mut().zip(others) {
-                    other.iter().for_each(|time| list.push(*time));
+                    list.extend(other);
                 }
             }
             (Form::Counted(lists), Form::Counted(others)) => {
@@ -92,10 +93,10 @@ impl Times {
 
     /// Goes over to buckets when there are too many to keep.
     fn bound(&mut self) {
-        if let Form::Kept(lists) = &self.0 {
-            if lists.iter().map(Vec::len).sum::<usize>() > KEPT {
-                self.count();
-            }
+        if let Form::Kept(lists) = &self.0
+            && lists.iter().map(Vec::len).sum::<usize>() > KEPT
+        {
+            self.count();
         }
     }
 
@@ -103,7 +104,7 @@ impl Times {
         if let Form::Kept(lists) = &self.0 {
             let mut counted: [Buckets; 3] = Default::default();
             for (buckets, list) in counted.iter_mut().zip(lists) {
-                list.iter().for_each(|time| buckets.push(*time));
+                buckets.extend(list);
             }
             self.0 = Form::Counted(counted);
         }
@@ -143,6 +144,12 @@ impl Buckets {
         }
         self.counts[bucket] += 1;
         self.total += 1;
+    }
+
+    fn extend(&mut self, times: &[u64]) {
+        for time in times {
+            self.push(*time);
+        }
     }
 
     fn add(&mut self, other: &Buckets) {
