@@ -12,6 +12,7 @@ pub mod job;
 mod ledger;
 mod limiter;
 pub mod plan;
+mod sketch;
 mod time;
 
 pub use budget::Budget;
@@ -21,5 +22,8 @@ pub use limiter::{Limiter, Ticket};
 pub use plan::{
     Branch, BranchSpec, BudgetSpec, Field, Hedge, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec, Rate,
     WaitFor,
+};
+pub use sketch::{
+    End, Estimate, Incidence, LiveDelay, LiveDelaySpec, Primary, Quantile, Sketch, SketchError, Snapshot,
 };
 pub use time::{Time, TimeError};
