@@ -29,6 +29,8 @@ pub(crate) struct Driver<'f> {
     wakes: Arc<Wakes>,
     mailbox: Arc<Mailbox>,
     timer: Pin<Box<Sleep>>,
+    /// Permits of attempts that ended in the current step, until the machine has been told.
+    ended: Vec<Permit>,
     /// Attempts to poll, each once before any of them twice.
     to_poll: VecDeque<usize>,
     events: Vec<Event>,
@@ -45,7 +47,7 @@ pub(crate) struct Driver<'f> {
 enum Live<'f> {
     Queued { _place: Place },
     Permitted { permit: Permit },
-    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, _permit: Permit },
+    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, permit: Permit },
 }
 
 impl<'f> Driver<'f> {
@@ -65,6 +67,7 @@ impl<'f> Driver<'f> {
             mailbox: Mailbox::new(Arc::clone(&wakes)),
             wakes,
             timer: Box::pin(sleep_until(Instant::now())),
+            ended: Vec::new(),
             to_poll: VecDeque::new(),
             events: Vec::new(),
             actions,
@@ -90,8 +93,8 @@ impl<'f> Driver<'f> {
         if !resumed {
             self.wakes.take(&mut self.to_poll);
         }
+        self.carry_out();
         loop {
-            self.carry_out();
             self.poll_attempts();
             self.read_mail();
             let left_over = !self.to_poll.is_empty();
@@ -131,6 +134,9 @@ impl<'f> Driver<'f> {
         if tell {
             self.job.step(now, &mut self.events, &mut self.actions);
             self.keep_answers();
+            self.carry_out();
+            // Grants come last in an instant: after the credit that its answers earn, and in the order of all who ask.
+            self.ended.clear();
         }
         tell
     }
@@ -210,7 +216,7 @@ impl<'f> Driver<'f> {
         let attempt = Attempt { plan: Arc::clone(self.plan()), id, target, until };
         let future = self.calls[id.branch as usize](attempt);
         let waker = self.wakes.waker(index);
-        self.attempts[index] = Some(Live::Running { attempt: id, future, waker, _permit: permit.used() });
+        self.attempts[index] = Some(Live::Running { attempt: id, future, waker, permit: permit.used() });
         self.to_poll.push_back(index);
     }
 
@@ -231,11 +237,9 @@ impl<'f> Driver<'f> {
             };
             let attempt = *attempt;
             let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(waker)) else { continue };
-            if let Err(error) = &result {
-                // Before its permit is free, or else the next one starts inside the pause.
-                self.pass_on_pushback(attempt, error);
+            if let Some(Live::Running { permit, .. }) = self.attempts[index].take() {
+                self.ended.push(permit);
             }
-            self.attempts[index] = None;
             match result {
                 Ok(answer) => {
                     self.events.push(Event::Answered(attempt));
@@ -243,6 +247,7 @@ impl<'f> Driver<'f> {
                 }
                 Err(error) => {
                     self.events.push(Event::Failed(attempt, error.failure()));
+                    self.pass_on_pushback(attempt, &error);
                     self.add_error(attempt, error);
                 }
             }
