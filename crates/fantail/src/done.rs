@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-use fantail_core::job::{Cause, Outcome, Slot, Verdict};
+use fantail_core::job::{Cause, NotStarted, Outcome, Refusal, Slot, Verdict};
 use fantail_core::{Job, Ledger, Time};
 
 use crate::AttemptError;
@@ -254,7 +254,12 @@ impl fmt::Display for Failed {
         let outcome = match self.0.outcome(branch) {
             Outcome::Failed => "failed",
             Outcome::Missed => "missed its deadline",
-            _ => "could not start",
+            Outcome::NotStarted(NotStarted::NoPermit) => "got no permit by its deadline",
+            Outcome::NotStarted(NotStarted::Refused(Refusal::Pushback)) => {
+                "was not started, since the server asked for a pause,"
+            }
+            Outcome::NotStarted(NotStarted::Refused(_)) => "was refused by its limiter",
+            _ => "has no answer",
         };
         write!(f, "branch `{name}` {outcome} and {what}")?;
         match self.0.errors(branch).first() {

@@ -232,11 +232,12 @@ impl<'f> Driver<'f> {
         while coop::has_budget_remaining()
             && let Some(index) = self.to_poll.pop_front()
         {
-            let Some(Live::Running { attempt, future, waker, .. }) = &mut self.attempts[index] else {
+            let Some(Live::Running { attempt, future, waker, permit }) = &mut self.attempts[index] else {
                 continue;
             };
             let attempt = *attempt;
-            let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(waker)) else { continue };
+            let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+            let Poll::Ready(result) = permit.under(poll) else { continue };
             if let Some(Live::Running { permit, .. }) = self.attempts[index].take() {
                 self.ended.push(permit);
             }

@@ -1,5 +1,6 @@
 //! Limiters that jobs share.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -33,7 +34,10 @@ impl Limiters {
 /// A limiter that any number of jobs and tasks share. A cheap handle.
 ///
 /// No task serves it: whoever changes its state hands out what became free, and the task at the head of the queue sets
-/// its own timer to the next instant at which the rate allows a permit.
+/// its own timer to the next instant at which the rate allows a permit. So whoever waits must be polled when it is woken.
+///
+/// An attempt that runs under a permit of a limiter is refused another one of it, in a job of its own too: all permits
+/// could be with attempts that wait for one.
 #[derive(Clone, Debug)]
 pub struct SharedLimiter(Arc<Inner>);
 
@@ -129,9 +133,11 @@ impl SharedLimiter {
 
     /// Waits for a permit of `weight`, outside any job. Dropping the future leaves the queue.
     ///
+    /// From `until` on a permit would be of no use. That ends no wait, but a pause that lasts until then refuses.
+    ///
     /// # Errors
-    /// [`Refusal::Limiter`] for a weight of zero or above the capacity; [`Refusal::Pushback`] when a pause outlasts
-    /// `until` or the cap.
+    /// [`Refusal::Limiter`] for a weight of zero or above the capacity, and inside an attempt that runs under a permit of
+    /// this limiter; [`Refusal::Pushback`] when a pause outlasts `until` or the cap.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -189,6 +195,9 @@ impl SharedLimiter {
         weight: u32,
         until: Option<Instant>,
     ) -> Result<Place, Refusal> {
+        if UNDER.with_borrow(|under| under.contains(&Arc::as_ptr(&self.0))) {
+            return Err(Refusal::Limiter);
+        }
         let now = self.0.clock.now();
         let until = until.map(|until| self.0.clock.time(until));
         let mut state = lock(&self.0.state);
@@ -286,6 +295,11 @@ impl Drop for Place {
     }
 }
 
+thread_local! {
+    /// Under permits of which limiters the attempts run that this thread is polling, one inside the other.
+    static UNDER: RefCell<Vec<*const Inner>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The right to run one attempt. Dropping it hands it back.
 #[derive(Debug)]
 #[must_use = "a permit is handed back when it is dropped"]
@@ -308,6 +322,21 @@ impl Permit {
     pub(crate) fn used(mut self) -> Permit {
         self.used = true;
         self
+    }
+
+    /// Polls an attempt that runs under this permit. Meanwhile its limiter refuses whoever asks from inside the attempt:
+    /// there may be no other permit, and this one is not handed back before the attempt has its own.
+    pub(crate) fn under<T>(&self, poll: impl FnOnce() -> T) -> T {
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                UNDER.with_borrow_mut(Vec::pop);
+            }
+        }
+        let Some((limiter, _)) = &self.limited else { return poll() };
+        UNDER.with_borrow_mut(|under| under.push(Arc::as_ptr(&limiter.0)));
+        let _leave = Leave;
+        poll()
     }
 }
 

@@ -3,5 +3,6 @@
 mod budget;
 mod coop;
 mod join;
+mod permits;
 mod pushback;
 mod support;

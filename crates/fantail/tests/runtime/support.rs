@@ -1,8 +1,10 @@
 //! What the tests share: short ways to state plans and attempts, and counts of what is alive.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use fantail::{AttemptError, Fanout, Limiters};
@@ -59,6 +61,11 @@ pub(crate) async fn after<T>(millis: u64, answer: T) -> Result<T, AttemptError> 
 pub(crate) async fn fails<T>(millis: u64, error: &str) -> Result<T, AttemptError> {
     sleep(millis).await;
     Err(AttemptError::permanent(error))
+}
+
+/// Polls once, whatever it wakes.
+pub(crate) async fn poll_once<F: Future + ?Sized>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
+    poll_fn(|task| Poll::Ready(future.as_mut().poll(task))).await
 }
 
 /// Counts what is alive.
