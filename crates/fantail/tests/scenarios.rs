@@ -100,9 +100,9 @@ async fn play(script: &Script) -> String {
         job.set(fanout.job().join());
         return stage.dropped();
     };
-    stage.finished(match joined {
+    stage.finished(match &joined {
         Ok(done) => done,
-        Err(JoinError::Failed(failed)) => failed.into_done(),
+        Err(JoinError::Failed(failed)) => failed,
         Err(error) => panic!("{}: {error}", script.title),
     })
 }
@@ -210,7 +210,7 @@ impl Stage<'_> {
                 _ => return,
             }
         }
-        pending().await
+        pending::<()>().await;
     }
 
     fn dropped(&self) -> String {
@@ -221,7 +221,7 @@ impl Stage<'_> {
         trace.report(&self.script.plan, |_| open, &Ledger::default())
     }
 
-    fn finished(&self, done: Done) -> String {
+    fn finished(&self, done: &Done) -> String {
         let now = self.now();
         assert_eq!(done.elapsed(), now, "{}", self.script.title);
         self.trace(|trace, plan| trace.finish(plan, now, done.verdict()));
