@@ -89,6 +89,12 @@ impl Naive {
         self.permits.iter().map(|(_, weight)| u64::from(*weight)).sum()
     }
 
+    /// Who waits or holds a permit.
+    pub(crate) fn live(&self) -> Vec<Ticket> {
+        let waiting = self.waiters.iter().map(|waiter| waiter.ticket);
+        waiting.chain(self.permits.iter().map(|(permit, _)| *permit)).collect()
+    }
+
     pub(crate) fn waiting(&self) -> usize {
         self.waiters.len()
     }

@@ -107,7 +107,7 @@ impl Observer {
     fn action(&mut self, action: Action, events: &[Event]) -> Result<(), String> {
         match action {
             Action::Ask { attempt, class, budgeted, until } => {
-                self.asked(attempt, class, budgeted)?;
+                self.asked(attempt, class, budgeted, events)?;
                 let last = self.plan.branches()[attempt.branch as usize].last_useful_start();
                 ensure!(
                     until == last.map(|last| self.started_at.saturating_add(last)),
@@ -134,7 +134,15 @@ impl Observer {
         Ok(())
     }
 
-    fn asked(&mut self, attempt: AttemptId, class: Class, budgeted: bool) -> Result<(), String> {
+    /// Rule 6: a copy is asked for once, when its delay from the primary's permit has elapsed or an attempt that it
+    /// stands in for has failed.
+    fn asked(
+        &mut self,
+        attempt: AttemptId,
+        class: Class,
+        budgeted: bool,
+        events: &[Event],
+    ) -> Result<(), String> {
         let branch = &self.plan.branches()[attempt.branch as usize];
         ensure!(attempt.role() == Role::Copy, "asked for a primary again");
         let delay = branch.delays()[usize::from(attempt.number) - 1];
@@ -142,10 +150,15 @@ impl Observer {
         let expected = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
         ensure!(class == expected, "asked in class {class:?}");
         ensure!(self.outcomes[attempt.branch as usize].is_none(), "asked for a settled branch");
-        for number in 0..attempt.number {
-            let earlier = self.seen(AttemptId { number, ..attempt });
-            ensure!(number > 0 || earlier != Seen::Asked, "a copy was due while the primary queued");
-        }
+        let primary = AttemptId::primary(attempt.branch);
+        ensure!(self.seen(primary) != Seen::Asked, "a copy was due while the primary queued");
+        let due = self.since[self.index(primary)].saturating_add(delay) <= self.now;
+        let brought_forward = branch.attempt_timeout.is_some()
+            || events.iter().any(|event| match *event {
+                Event::Failed(other, _) | Event::Refused(other, _) => other.branch == attempt.branch,
+                _ => false,
+            });
+        ensure!(due || brought_forward, "a copy before its delay");
         let seen = self.change(attempt, Seen::Asked);
         ensure!(seen == Seen::Idle, "asked for what was {seen:?}");
         Ok(())
@@ -179,19 +192,22 @@ impl Observer {
     /// What was reported as done or refused is over, unless an action said so already. A refusal comes last in its
     /// instant, so that it also counts for what was asked in this step; a report of an end counts for what ran before.
     fn reported(&mut self, events: &[Event], before: &Observer) {
-        for event in events {
-            let (attempt, was) = match *event {
-                Event::Answered(attempt) | Event::Failed(attempt, _) => (attempt, Seen::Running),
-                Event::Refused(attempt, _) => (attempt, Seen::Asked),
-                Event::Granted(_) | Event::Dropped => continue,
-            };
-            let Some(index) = self.plan.attempt_index(attempt) else { continue };
-            let counts = was == Seen::Asked || before.seen[index] == was;
-            if counts && before.finished.is_none() {
-                let hopeless = matches!(event, Event::Failed(_, Failure::Permanent | Failure::Pushback));
-                self.gave_up[attempt.branch as usize] |= hopeless;
-                if self.seen[index] == was {
+        if before.finished.is_some() {
+            return;
+        }
+        for kind in 0..=4 {
+            for event in events.iter().filter(|event| kind_of(event) == Some(kind)) {
+                let (attempt, was) = match *event {
+                    Event::Answered(attempt) | Event::Failed(attempt, _) => (attempt, Seen::Running),
+                    Event::Refused(attempt, _) => (attempt, Seen::Asked),
+                    Event::Granted(_) | Event::Dropped => continue,
+                };
+                let Some(index) = self.plan.attempt_index(attempt) else { continue };
+                let counts = was == Seen::Asked || before.seen[index] == was;
+                if counts && self.seen[index] == was {
                     self.seen[index] = Seen::Over;
+                    let hopeless = matches!(event, Event::Failed(_, Failure::Permanent | Failure::Pushback));
+                    self.gave_up[attempt.branch as usize] |= hopeless;
                 }
             }
         }
@@ -255,6 +271,18 @@ impl Observer {
         at > self.now || at == Time::MAX
     }
 
+    /// Rule 1: whether a declared copy of a branch may still be asked for.
+    fn may_start(&self, branch: u32) -> bool {
+        let first = self.index(AttemptId::primary(branch));
+        let copies = self.plan.branches()[branch as usize].delays().len();
+        let last = self.plan.branches()[branch as usize].last_useful_start();
+        let in_time = last.is_none_or(|last| self.now <= self.started_at.saturating_add(last))
+            && self.deadline(branch).is_none_or(|at| self.now < at);
+        in_time
+            && !self.gave_up[branch as usize]
+            && self.seen[first + 1..=first + copies].contains(&Seen::Idle)
+    }
+
     /// When the next copy of a branch is due while its primary runs, if it is still of use then.
     fn next_copy_at(&self, branch: u32) -> Option<Time> {
         let declared = &self.plan.branches()[branch as usize];
@@ -290,6 +318,13 @@ impl Observer {
                 slot.outcome.is_none() == (running || asked),
                 "branch {branch} is {:?} with attempts {attempts:?}",
                 slot.outcome
+            );
+            let copies_asked = attempts[1..].contains(&Seen::Asked);
+            ensure!(!self.gave_up[branch as usize] || !copies_asked, "an unwelcome copy of branch {branch}");
+            let newly = known.is_none().then_some(slot.outcome).flatten();
+            ensure!(
+                newly != Some(Outcome::Failed) || !self.may_start(branch),
+                "branch {branch} failed while a copy may start"
             );
             ensure!(
                 slot.winner.is_some() == (slot.outcome == Some(Outcome::Answered)),
@@ -398,6 +433,18 @@ impl Observer {
 
     fn count_running(&self) -> u64 {
         self.count(Seen::Running, Role::Primary) + self.count(Seen::Running, Role::Copy)
+    }
+}
+
+/// The order in which reports that end an attempt count, within one instant.
+fn kind_of(event: &Event) -> Option<u8> {
+    match event {
+        Event::Answered(_) => Some(0),
+        Event::Failed(_, Failure::Permanent) => Some(1),
+        Event::Failed(_, Failure::Retryable) => Some(2),
+        Event::Failed(_, Failure::Pushback | Failure::TimedOut) => Some(3),
+        Event::Refused(..) => Some(4),
+        Event::Granted(_) | Event::Dropped => None,
     }
 }
 
