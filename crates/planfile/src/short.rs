@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::slice;
 
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
+use fantail_model::GroupedPlan;
 
 use crate::config::{BranchEntry, PlanEntry};
 use crate::decimal;
@@ -105,6 +107,54 @@ impl ShortForm {
     /// # Errors
     /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column.
     pub fn plan(&self, laws: &[StatedLaw]) -> Result<PlanEntry, Problems> {
+        let plan = self.checked(laws).map_err(|faults| self.problems(faults))?;
+        let entry = |StatedLaw { law, fit_error }: &StatedLaw| BranchEntry {
+            law: Some(law.clone()),
+            fit_error: *fit_error,
+            targets: Vec::new(),
+        };
+        Ok(PlanEntry { plan, route: None, backfill: None, branches: laws.iter().map(entry).collect() })
+    }
+
+    /// The plan over `n` branches of one law, counted instead of listed: a billion cost no more than one.
+    ///
+    /// ```
+    /// use fantail_planfile::{ShortForm, parse_law};
+    ///
+    /// let law = parse_law("lognormal:median=1s,sigma=0.6")?;
+    /// let plan = ShortForm::parse("share:99%+hedge:p95")?.grouped(1_000_000_000, &law)?;
+    /// assert_eq!((plan.n(), plan.k), (1_000_000_000, 990_000_000));
+    /// # Ok::<(), fantail_planfile::Problems>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`ShortForm::plan`].
+    pub fn grouped(&self, n: u32, stated: &StatedLaw) -> Result<GroupedPlan, Problems> {
+        let wait_for = self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value);
+        let k = wait_for.answers(n);
+        // What does not depend on the number of branches is judged on one of them.
+        let one = ShortForm { wait_for: None, at_least: None, ..self.clone() };
+        let mut faults = self.counts(n, k);
+        match one.checked(slice::from_ref(stated)) {
+            Ok(plan) if faults.is_empty() => {
+                let laws = slice::from_ref(&stated.law);
+                let (mut grouped, _) = GroupedPlan::of(&plan, laws).expect("one branch, one law");
+                for group in &mut grouped.groups {
+                    group.count = n.into();
+                    group.required = wait_for == WaitFor::All;
+                }
+                let at_least = self.at_least.as_ref().map_or(k, |at| at.value);
+                Ok(GroupedPlan { k: k.into(), at_least: at_least.into(), ..grouped })
+            }
+            Ok(_) => Err(self.problems(faults)),
+            Err(more) => {
+                faults.extend(more);
+                Err(self.problems(faults))
+            }
+        }
+    }
+
+    fn checked(&self, laws: &[StatedLaw]) -> Result<Plan, Vec<Fault>> {
         let deadline = self.deadline.as_ref().map(|at| at.value);
         let rule = self.copies.clone().map(HedgeRule::new);
         let mut faults = Vec::new();
@@ -125,18 +175,29 @@ impl ShortForm {
             ..PlanSpec::new(self.text.as_str(), branches)
         };
         let plan = Plan::new(spec).map_err(|errors| faults.extend(self.faults(&errors)));
-        match plan {
-            Ok(plan) if faults.is_empty() => {
-                let entry = |StatedLaw { law, fit_error }: &StatedLaw| BranchEntry {
-                    law: Some(law.clone()),
-                    fit_error: *fit_error,
-                    targets: Vec::new(),
-                };
-                let branches = laws.iter().map(entry).collect();
-                Ok(PlanEntry { plan, route: None, backfill: None, branches })
-            }
-            _ => Err(Problems::locate(SOURCE, &self.text, faults)),
+        plan.ok().filter(|_| faults.is_empty()).ok_or(faults)
+    }
+
+    /// What of the counts does not fit `n` branches, of which `k` are waited for.
+    fn counts(&self, n: u32, k: u32) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        if n == 0 {
+            faults.push(Fault::new(0..self.text.len(), "got 0 branches, expected at least 1"));
         }
+        if let Some(At { span, .. }) = self.wait_for.as_ref().filter(|_| k == 0 || k > n) {
+            let message = format!("got {k}, expected 1 to the number of branches, {n}");
+            faults.push(Fault::new(span.clone(), message));
+        }
+        let most = k.min(n);
+        if let Some(At { span, value }) = self.at_least.as_ref().filter(|at| at.value > most) {
+            let message = format!("got {value}, expected at most what the job waits for, {most}");
+            faults.push(Fault::new(span.clone(), message));
+        }
+        faults
+    }
+
+    fn problems(&self, faults: Vec<Fault>) -> Problems {
+        Problems::locate(SOURCE, &self.text, faults)
     }
 
     /// The core's errors at the clauses that they are about.

@@ -1,6 +1,7 @@
 //! Plans in short form.
 
 use fantail_core::{Time, WaitFor};
+use fantail_model::GroupedPlan;
 use fantail_planfile::{PlanEntry, Problems, ShortForm, StatedLaw, parse_law};
 
 fn laws(n: usize) -> Vec<StatedLaw> {
@@ -121,4 +122,30 @@ fn what_does_not_fit_the_branches_is_told_at_its_column() {
 fn a_plan_needs_branches() {
     let problems = ShortForm::parse("all").unwrap().plan(&[]).unwrap_err();
     assert!(problems.to_string().contains("got 0, expected 1 to 1000000 branches"), "{problems}");
+}
+
+/// Counted and listed are the same plan, and refused for the same reasons.
+#[test]
+fn a_plan_with_its_branches_counted_is_the_one_that_lists_them() {
+    let law = parse_law("lognormal:median=1s,sigma=0.6").unwrap();
+    for text in
+        ["all", "first:5+hedge:p95", "share:60%+race:2+deadline:6s+at-least:3", "hedge:p95+deadline:3s"]
+    {
+        let short = ShortForm::parse(text).unwrap();
+        let entry = short.plan(&laws(8)).unwrap();
+        let (listed, _) = GroupedPlan::of(&entry.plan, &vec![law.law.clone(); 8]).unwrap();
+        assert_eq!(short.grouped(8, &law).unwrap(), listed, "{text}");
+    }
+    for text in [
+        "first:0",
+        "first:9",
+        "at-least:9",
+        "first:3+at-least:4",
+        "deadline:0s+first:9",
+        "hedge:9s+deadline:2s",
+    ] {
+        let short = ShortForm::parse(text).unwrap();
+        assert_eq!(short.grouped(8, &law).unwrap_err(), short.plan(&laws(8)).unwrap_err(), "{text}");
+    }
+    assert!(ShortForm::parse("all").unwrap().grouped(0, &law).is_err());
 }
