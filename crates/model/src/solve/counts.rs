@@ -77,6 +77,34 @@ impl Tally {
         }
     }
 
+    /// `P(X < r)` for r from 0 to `most`.
+    pub(super) fn heads(&self, most: u64) -> Vec<f64> {
+        let mut heads = vec![0.0; most as usize + 1];
+        let mut sum = 0.0;
+        if let Some(last) = most.checked_sub(1) {
+            let mut masses = self.masses(last).into_iter();
+            for head in &mut heads[1..] {
+                sum += masses.next().unwrap_or(0.0);
+                *head = sum;
+            }
+        }
+        heads
+    }
+
+    /// `P(X >= r)` for r from 0 to `most`.
+    pub(super) fn tails(&self, most: u64) -> Vec<f64> {
+        let mut sum = self.at_least(most);
+        let mut tails = vec![sum; most as usize + 1];
+        if let Some(last) = most.checked_sub(1) {
+            let masses = self.masses(last);
+            for (r, tail) in tails[..most as usize].iter_mut().enumerate().rev() {
+                sum += masses.get(r).copied().unwrap_or(0.0);
+                *tail = sum;
+            }
+        }
+        tails
+    }
+
     /// `P(X = x)` for x from 0 to `most` or n, whichever is less.
     pub(super) fn masses(&self, most: u64) -> Vec<f64> {
         convolved(self.groups.iter().map(|&(n, h)| (n, complement(h))), most)

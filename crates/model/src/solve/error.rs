@@ -28,11 +28,13 @@ pub enum SolveError {
     },
     /// The plan has parts that would make every exact figure wrong; never empty.
     NotIncluded(Vec<NotIncluded>),
-    /// Too many branches with different laws under a barrier below all.
+    /// More work than is done at once.
     TooLarge {
-        /// Terms that one evaluation would sum.
-        terms: f64,
-        /// The most that are summed.
+        /// What there is too much of.
+        what: &'static str,
+        /// How much.
+        value: f64,
+        /// The most that is done.
         bound: f64,
     },
     /// A law or an integral.
@@ -61,10 +63,7 @@ impl fmt::Display for SolveError {
                 }
                 Ok(())
             }
-            SolveError::TooLarge { terms, bound } => write!(
-                f,
-                "different branches under a barrier below all: {terms:.0} terms, at most {bound:.0} are summed"
-            ),
+            SolveError::TooLarge { what, value, bound } => write!(f, "{what}: got {value}, at most {bound}"),
             SolveError::Law(error) => error.fmt(f),
         }
     }

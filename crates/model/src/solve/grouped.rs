@@ -83,7 +83,8 @@ impl GroupedPlan {
     /// Counts the like branches of a plan, with one law per branch; also the group of every branch.
     ///
     /// # Errors
-    /// [`SolveError::LawCount`] when there is not one law per branch.
+    /// [`SolveError::LawCount`] when there is not one law per branch; [`SolveError::TooLarge`] for more than 10,000
+    /// different branches.
     pub fn of(plan: &Plan, laws: &[Law]) -> Result<(GroupedPlan, Vec<usize>), SolveError> {
         let branches = plan.branches();
         if laws.len() != branches.len() {
@@ -93,6 +94,10 @@ impl GroupedPlan {
         let mut costs: Vec<f64> = Vec::new();
         let mut group_of = Vec::with_capacity(branches.len());
         for (branch, law) in branches.iter().zip(laws) {
+            if groups.len() > MOST_GROUPS {
+                let (what, value) = ("different branches", groups.len() as f64);
+                return Err(SolveError::TooLarge { what, value, bound: MOST_GROUPS as f64 });
+            }
             let one = single(branch, law);
             // Like branches mostly follow each other.
             let index = groups.iter().rposition(|group| alike(group, &one)).unwrap_or_else(|| {
@@ -172,6 +177,9 @@ impl GroupedPlan {
         Ok(())
     }
 }
+
+/// Each branch is compared with the groups so far.
+const MOST_GROUPS: usize = 10_000;
 
 /// The longest finite time, in seconds: its square still fits a float.
 const LONGEST: f64 = 1e100;

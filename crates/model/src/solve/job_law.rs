@@ -4,7 +4,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::member::Member;
-use super::snapshot::{Part, Rest, Snapshot};
+use super::snapshot::{Held, Part, Rest, Snapshot};
 use super::{Assumption, GroupedPlan, SolveError};
 use crate::moments::{self, Curve, Moments};
 use crate::numeric::time_at;
@@ -128,9 +128,10 @@ impl JobLaw {
             borne,
             assumptions: vec![Assumption::Independent],
         };
-        let terms = law.terms();
-        if terms > MOST_TERMS {
-            return Err(SolveError::TooLarge { terms, bound: MOST_TERMS });
+        let value = law.terms();
+        if value > MOST_TERMS {
+            let what = "different branches under a barrier below all, in terms";
+            return Err(SolveError::TooLarge { what, value, bound: MOST_TERMS });
         }
         Ok(law)
     }
@@ -259,13 +260,12 @@ impl JobLaw {
     /// Terms of one evaluation over optional branches that differ.
     fn terms(&self) -> f64 {
         let optional = || self.members.iter().filter(|member| !member.required);
-        let n: f64 = optional().map(|member| member.count as f64).sum();
-        let same_end = optional().all(|member| member.expires == self.end());
-        if optional().count() < 2 && same_end {
+        if optional().count() < 2 {
             return 0.0;
         }
-        let borne = self.borne as f64;
-        n * if same_end && borne >= n { n.min(self.spare as f64) } else { n.min(borne) }
+        let n: u64 = optional().map(|member| member.count).sum();
+        let borne = if self.borne < n { self.borne.min(n - self.borne) } else { 0 };
+        n as f64 * (self.spare.min(n) + borne) as f64
     }
 
     /// The members at `t`, as parts.
@@ -284,20 +284,38 @@ impl JobLaw {
     }
 
     pub(super) fn snapshot(&self, parts: Vec<Part>) -> Snapshot {
-        Snapshot { parts, spare: self.spare, borne: self.borne }
+        Snapshot { parts, held: Held::None, spare: self.spare, borne: self.borne }
     }
 
-    /// Whether optional branches can be unneeded.
-    pub(super) fn spares_any(&self) -> bool {
-        self.spare > 0
+    /// Whether the job can be complete while a branch of the group is open.
+    pub(super) fn may_be_unneeded(&self, group: usize) -> bool {
+        self.spare > 0 && !self.members[group].required
+    }
+
+    /// P(the job is open, given that one branch of `group` is) before the first instant, between each two, and after the
+    /// last; `None` when it changes between instants, because the branch may be unneeded.
+    pub(super) fn open_steps(&self, group: usize) -> Option<Vec<f64>> {
+        if self.may_be_unneeded(group) {
+            return None;
+        }
+        let starts =
+            core::iter::once((0.0, Side::Before)).chain(self.instants.iter().map(|t| (*t, Side::After)));
+        Some(starts.map(|(t, side)| self.open_given(group, t, side)).collect())
+    }
+
+    /// Refuses integrals over the law of the job, one for each of `groups`, that would take minutes.
+    pub(super) fn check_integrals(&self, groups: usize) -> Result<(), SolveError> {
+        let value = groups as f64 * self.terms();
+        let what = "integrals over different branches under a barrier below all, in terms";
+        if value > MOST_TERMS { Err(SolveError::TooLarge { what, value, bound: MOST_TERMS }) } else { Ok(()) }
     }
 
     /// P(the job waits at `t`, given that one branch of `group` is open then).
     pub(super) fn open_given(&self, group: usize, t: f64, side: Side) -> f64 {
         let mut parts = self.parts(t, side);
         parts[group].count -= 1;
-        parts.push(Part { count: 1, required: parts[group].required, hazard: 0.0, rest: Rest::Open });
-        self.snapshot(parts).open()
+        let held = if parts[group].required { Held::Required } else { Held::Optional };
+        Snapshot { held, ..self.snapshot(parts) }.open()
     }
 
     fn at(&self, t: f64, side: Side, read: impl Fn(&Snapshot) -> f64) -> f64 {

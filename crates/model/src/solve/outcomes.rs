@@ -36,6 +36,7 @@ impl JobLaw {
     /// # Panics
     /// When there is no such group.
     pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
+        self.check_integrals(1)?;
         let member = &self.members[group];
         let open_at = |t: f64, side: Side| {
             let open = libm::exp(-member.hazard(t));
@@ -43,12 +44,12 @@ impl JobLaw {
         };
         // While the branch is open the job ends only by failing, at an instant, or by being complete without it.
         let earlier = self.instants.iter().copied().filter(|t| *t < member.expires);
-        let cancelled = earlier.map(|t| open_at(t, Side::Before) - open_at(t, Side::After)).sum::<f64>();
+        let fails = |t: f64| open_at(t, Side::Before) - open_at(t, Side::After);
+        let cancelled = earlier.map(fails).fold(0.0, |sum, share| sum + share.max(0.0));
         let given_up = open_at(member.expires, Side::Before);
-        let answered = if member.required || !self.spares_any() {
-            self.answered_in_steps(group)
-        } else {
-            self.answered_in_time(group)?
+        let answered = match self.open_steps(group) {
+            Some(steps) => self.answered_in_steps(group, &steps),
+            None => self.answered_in_time(group)?,
         };
         let (missed, failed, never) = if member.expires.is_infinite() {
             (0.0, 0.0, given_up)
@@ -57,26 +58,21 @@ impl JobLaw {
         } else {
             (given_up, 0.0, 0.0)
         };
-        let unneeded = if member.required || !self.spares_any() {
-            0.0
-        } else {
-            (1.0 - answered - given_up - cancelled).max(0.0)
-        };
+        let rest = 1.0 - answered - given_up - cancelled;
+        let unneeded = if self.may_be_unneeded(group) { rest.max(0.0) } else { 0.0 };
         Ok(Outcomes { answered, failed, missed, unneeded, cancelled, never, method: Method::Exact })
     }
 
-    /// P(answered) where the job, given that the branch is open, ends at instants only: between them P(job open) is
-    /// constant.
-    fn answered_in_steps(&self, group: usize) -> f64 {
+    /// P(answered) where P(job open) is constant between instants, given that the branch is open.
+    fn answered_in_steps(&self, group: usize, steps: &[f64]) -> f64 {
         let member = &self.members[group];
+        let ends = self.instants.iter().copied().take_while(|t| *t < member.expires);
         let mut sum = 0.0;
-        let mut from = 0.0;
-        let earlier = self.instants.iter().copied().filter(|t| *t < member.expires);
-        for to in earlier.chain(core::iter::once(member.expires)) {
-            let (before, after) = (member.hazard(from), member.hazard(to));
-            let answers = libm::exp(-before) * -libm::expm1(before - after);
-            sum += answers * self.open_given(group, from, Side::After);
-            from = to;
+        let mut before = 0.0;
+        for (to, open) in ends.chain(core::iter::once(member.expires)).zip(steps) {
+            let after = member.hazard(to);
+            sum += libm::exp(-before) * -libm::expm1(before - after) * open;
+            before = after;
         }
         sum
     }

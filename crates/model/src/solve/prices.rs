@@ -6,7 +6,7 @@ use super::SolveError;
 use super::job_law::{JobLaw, Method, Side};
 use super::member::Member;
 use super::snapshot::Rest;
-use crate::moments::{self, Upper, stops, upper};
+use crate::moments::{Upper, stops, upper};
 
 /// The prices of a plan, as expectations of one job.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,11 +32,13 @@ impl JobLaw {
     /// The prices.
     ///
     /// # Errors
-    /// [`SolveError::Law`] when an integral misses its precision (not seen for any plan tested).
+    /// [`SolveError::TooLarge`] for many different branches under a barrier below all; [`SolveError::Law`] when an integral
+    /// misses its precision (not seen for any plan tested).
     pub fn prices(&self) -> Result<Prices, SolveError> {
+        self.check_integrals(self.members.len())?;
         let per_branch: Vec<f64> = (0..self.members.len()).map(|group| self.copies(group)).collect();
         let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
-            self.members.iter().enumerate().map(|(i, member)| member.count as f64 * of(i)).sum()
+            total(self.members.iter().enumerate().map(|(i, member)| member.count as f64 * of(i)))
         };
         let copies = sum(&|i| per_branch[i]);
         let primaries = self.n() as f64;
@@ -90,28 +92,20 @@ impl JobLaw {
             }
             self.snapshot(parts).open_with_marked()
         };
-        delays.into_iter().map(first_at).sum::<f64>().min(1.0)
+        total(delays.into_iter().map(first_at)).min(1.0)
     }
 
     /// Expected copies of a job that the budget pays for: those that are due after a delay.
     pub(super) fn delayed_copies(&self) -> f64 {
         let positive = f64::MIN_POSITIVE;
         let members = self.members.iter().enumerate();
-        members.map(|(i, member)| member.count as f64 * self.copies_from(i, positive)).sum()
+        total(members.map(|(i, member)| member.count as f64 * self.copies_from(i, positive)))
     }
 
     fn copies_from(&self, group: usize, earliest: f64) -> f64 {
         let member = &self.members[group];
         let due = member.starts[1..].iter().filter(|start| **start >= earliest);
-        due.map(|&start| libm::exp(-member.hazard(start)) * self.open_given(group, start, Side::After)).sum()
-    }
-
-    fn total_busy(&self) -> Result<f64, SolveError> {
-        let mut sum = 0.0;
-        for (i, member) in self.members.iter().enumerate() {
-            sum += member.count as f64 * self.busy(i)?;
-        }
-        Ok(sum)
+        total(due.map(|&start| libm::exp(-member.hazard(start)) * self.open_given(group, start, Side::After)))
     }
 
     /// Expected seconds that attempts of one branch of a group run: `∫ running(t) P(branch and job open at t) dt`.
@@ -122,27 +116,56 @@ impl JobLaw {
     /// # Panics
     /// When there is no such group.
     pub fn busy(&self, group: usize) -> Result<f64, SolveError> {
+        self.check_integrals(1)?;
+        self.busy_between(group, &self.ends(group..=group))
+    }
+
+    fn total_busy(&self) -> Result<f64, SolveError> {
+        let groups = 0..self.members.len();
+        let ends = self.ends(groups.clone());
+        let mut sum = 0.0;
+        for group in groups {
+            sum += self.members[group].count as f64 * self.busy_between(group, &ends)?;
+        }
+        Ok(sum)
+    }
+
+    /// Where the job's end falls, if it may come before the end of a branch of these groups.
+    fn ends(&self, mut groups: impl Iterator<Item = usize>) -> Vec<f64> {
+        if groups.any(|group| self.may_be_unneeded(group)) { stops(self) } else { self.instants.clone() }
+    }
+
+    fn busy_between(&self, group: usize, ends: &[f64]) -> Result<f64, SolveError> {
         let member = &self.members[group];
         let index = self.open_index(Some(group));
         if member.expires.is_infinite() && index <= 1.0 {
             return Ok(f64::INFINITY);
         }
         let mut stops = stops(&member.law);
-        if !member.required && self.spares_any() {
-            // The job may end before the branch does, on a time scale of its own.
-            stops.extend(moments::stops(self));
-        }
-        stops.extend(&self.instants);
+        stops.extend(ends);
         for start in &member.starts {
             stops.extend([*start, start + member.timeout]);
         }
         stops.sort_unstable_by(f64::total_cmp);
         stops.dedup();
         let range = Upper { from: 0.0, end: member.expires, index, stops: &stops };
+        let steps = self.open_steps(group);
         let [busy, _] = upper("busy", &range, |t| {
             let open = libm::exp(-member.hazard(t));
-            if open == 0.0 { 0.0 } else { member.running(t) * open * self.open_given(group, t, Side::After) }
+            if open == 0.0 {
+                return 0.0;
+            }
+            let job = match &steps {
+                Some(steps) => steps[self.instants.partition_point(|instant| *instant <= t)],
+                None => self.open_given(group, t, Side::After),
+            };
+            member.running(t) * open * job
         })?;
         Ok(busy)
     }
+}
+
+/// The sum, from 0: that of no floats at all would be -0.
+fn total(terms: impl Iterator<Item = f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
 }

@@ -45,9 +45,18 @@ pub(super) enum Rest {
     Excluded,
 }
 
+/// One more branch that is known to be open, beside the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    None,
+    Optional,
+    Required,
+}
+
 /// The parts and the two bounds.
 pub(super) struct Snapshot {
     pub(super) parts: Vec<Part>,
+    pub(super) held: Held,
     /// q.
     pub(super) spare: u64,
     /// m.
@@ -55,7 +64,7 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// P(ended complete).
+    /// P(ended complete), without a branch that is held open.
     pub(super) fn complete(&self) -> f64 {
         let missed = self.optional(Rest::Missed);
         let open = self.optional(Rest::Open);
@@ -64,13 +73,14 @@ impl Snapshot {
         } else if missed.is_empty() {
             open.fewer_than(self.spare + 1)
         } else {
-            let masses = missed.masses(self.spare.min(missed.n()));
-            masses.iter().zip(0..).map(|(mass, x)| mass * open.fewer_than(self.spare - x + 1)).sum()
+            let misses = missed.masses(self.spare);
+            let heads = open.heads(self.spare + 1);
+            misses.iter().zip(heads.iter().rev()).map(|(mass, head)| mass * head).sum()
         };
         libm::exp(self.ln_answered(|part| part.required)) * within
     }
 
-    /// P(ended partial).
+    /// P(ended partial), likewise.
     pub(super) fn partial(&self) -> f64 {
         let missed = self.optional(Rest::Missed);
         if missed.n() <= self.spare {
@@ -91,11 +101,20 @@ impl Snapshot {
     /// P(still waiting).
     pub(super) fn open(&self) -> f64 {
         let ln_alive = self.ln_answered(|part| part.required && part.rest == Rest::Missed);
-        let ln_live = self.ln_answered(|part| part.required && part.rest == Rest::Open);
         let missed = self.optional(Rest::Missed);
-        let open = self.optional(Rest::Open);
         let borne = missed.fewer_than(self.borne + 1);
-        let waits = self.over_misses(&missed, &open, |least| open.at_least(least));
+        if self.held == Held::Required {
+            return libm::exp(ln_alive) * borne;
+        }
+        let ln_live = self.ln_answered(|part| part.required && part.rest == Rest::Open);
+        let open = self.optional(Rest::Open);
+        let held = u64::from(self.held == Held::Optional);
+        let waits = if open.is_empty() && held == 0 {
+            0.0
+        } else {
+            let tails = |most: u64| open.tails(most - held);
+            self.over_misses(&missed, |least| open.at_least(least - held), tails)
+        };
         libm::exp(ln_alive) * (-libm::expm1(ln_live) * borne + libm::exp(ln_live) * waits)
     }
 
@@ -109,41 +128,32 @@ impl Snapshot {
         let marked = self.optional(Rest::Marked);
         let others = self.optional(Rest::Open);
         let borne = missed.fewer_than(self.borne + 1);
-        let masses = if others.is_empty() { Vec::new() } else { marked.masses(marked.n()) };
-        let waits = self.over_misses(&missed, &marked, |least| {
-            if others.is_empty() || least == 1 {
-                return marked.at_least(least);
-            }
-            masses
-                .iter()
-                .zip(0..)
-                .skip(1)
-                .map(|(mass, x)| mass * others.at_least(least.saturating_sub(x)))
-                .sum()
-        });
+        let both = |most: u64| marked_tails(&marked, &others, most);
+        let waits = if marked.is_empty() {
+            0.0
+        } else {
+            self.over_misses(&missed, |least| both(least)[least as usize - 1], both)
+        };
         let a_marked_required = -libm::expm1(ln_marked) * borne;
         let another_required = -libm::expm1(ln_others) * marked.at_least(1) * borne;
         let none_required = libm::exp(ln_others) * waits;
         libm::exp(ln_alive) * (a_marked_required + libm::exp(ln_marked) * (another_required + none_required))
     }
 
-    /// `Σ P(X = x) wait(least)` over the misses x that are borne, with `least` the open branches that keep the job
-    /// waiting then, `max(1, q + 1 - x)`; without open branches nothing does.
-    fn over_misses(&self, missed: &Tally, open: &Tally, wait: impl Fn(u64) -> f64) -> f64 {
-        if open.is_empty() {
-            return 0.0;
-        }
+    /// `Σ P(X = x) P(Y >= max(1, q + 1 - x))` over the misses x that are borne: what keeps the job waiting when every
+    /// required branch has answered. `tail(r)` is `P(Y >= r)`, `tails(most)` ends with those for r from 1 to `most`.
+    fn over_misses(&self, missed: &Tally, tail: impl Fn(u64) -> f64, tails: impl Fn(u64) -> Vec<f64>) -> f64 {
         if missed.is_empty() {
-            return wait(self.spare + 1);
+            return tail(self.spare + 1);
         }
         let few: f64 = if self.spare == 0 {
             0.0
         } else {
-            let masses = missed.masses((self.spare - 1).min(self.borne));
-            masses.iter().zip(0..).map(|(mass, x)| mass * wait(self.spare + 1 - x)).sum()
+            let (misses, tails) = (missed.masses(self.spare - 1), tails(self.spare + 1));
+            misses.iter().zip(tails.iter().rev()).map(|(mass, tail)| mass * tail).sum()
         };
         let many = masses_from(missed, self.spare, self.borne);
-        if many == 0.0 { few } else { few + many * wait(1) }
+        if many == 0.0 { few } else { few + many * tail(1) }
     }
 
     /// The optional branches that are `rest`, as a law of their number.
@@ -157,6 +167,20 @@ impl Snapshot {
         let parts = self.parts.iter().filter(|part| part.count > 0 && of(part));
         -parts.map(|part| part.count as f64 * complement(part.hazard)).sum::<f64>()
     }
+}
+
+/// `P(M >= 1, M + O >= r)` for r from 1 to `most`, with M the marked branches that are open and O the others.
+fn marked_tails(marked: &Tally, others: &Tally, most: u64) -> Vec<f64> {
+    let tails = marked.tails(most);
+    if others.is_empty() || most == 1 {
+        return tails[1..].to_vec();
+    }
+    let (masses, others) = (marked.masses(most - 1), others.tails(most - 1));
+    let joint = |r: usize| {
+        let fewer = masses[..r.min(masses.len())].iter().enumerate().skip(1);
+        tails[r] + fewer.map(|(x, mass)| mass * others[r - x]).sum::<f64>()
+    };
+    (1..=most as usize).map(joint).collect()
 }
 
 /// `P(from <= X <= to)`.
