@@ -1,0 +1,141 @@
+//! What a result does not depend on.
+
+use std::fmt::Write;
+use std::thread;
+
+use fantail_core::{Hedge, LimiterSpec, PlanSpec, Time, WaitFor};
+use fantail_model::sim::{Arrivals, Simulation, Summary};
+use fantail_model::{Law, Level};
+
+use crate::{branches, simulate, simulation};
+
+const JOBS: u64 = 5_000;
+
+/// Everything happens in it: copies, a race, misses, required and optional branches, failed jobs, time-outs.
+fn busy_plan() -> (PlanSpec, Vec<Law>) {
+    let mut branches = branches(5);
+    branches[0].hedge = Some(Hedge::after(Time::from_millis(300)));
+    branches[1].hedge = Some(Hedge { min_useful: Time::from_millis(700), ..Hedge::race(2) });
+    branches[2].hedge =
+        Some(Hedge { delays: vec![Time::from_millis(100), Time::from_millis(900)], ..Hedge::race(2) });
+    branches[2].attempt_timeout = Some(Time::from_millis(400));
+    branches[3].deadline = Some(Time::from_millis(500));
+    branches[4].required = Some(true);
+    let laws = (1..=5).map(|i| Law::log_normal(0.1 * f64::from(i), 0.8).unwrap());
+    let spec = PlanSpec {
+        wait_for: WaitFor::First(4),
+        at_least: Some(3),
+        deadline: Some(Time::from_secs(1)),
+        ..PlanSpec::new("busy", branches)
+    };
+    (spec, laws.collect())
+}
+
+fn run(arrivals: Arrivals, seed: u64) -> Summary {
+    let (spec, laws) = busy_plan();
+    simulation(spec, &laws, arrivals, seed).run(0..JOBS).unwrap()
+}
+
+/// All that a summary says, permits aside, to the last bit.
+fn readout(summary: &Summary) -> String {
+    let mut text = format!("{:?}\n{:?}\n", summary.verdicts(), summary.ledger());
+    for branch in 0..5 {
+        writeln!(text, "{:?}", summary.outcomes(branch)).unwrap();
+    }
+    for level in (0..=500).map(|i| Level::below(f64::from(i) / 500.0).unwrap()) {
+        writeln!(text, "{:?}", summary.quantile(level)).unwrap();
+    }
+    let means = [summary.mean(), summary.busy(), summary.extra_requests()];
+    writeln!(text, "{:?} {:?}", means, summary.sends_copy()).unwrap();
+    text
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_one_does_not() {
+    assert_eq!(run(Arrivals::OneAtATime, 7), run(Arrivals::OneAtATime, 7));
+    assert_ne!(run(Arrivals::OneAtATime, 7), run(Arrivals::OneAtATime, 8));
+}
+
+#[test]
+fn parts_of_a_range_merge_to_the_whole_in_any_order_and_on_any_thread() {
+    let (spec, laws) = busy_plan();
+    let simulation = simulation(spec, &laws, Arrivals::Poisson(3.0), 7);
+    let whole = simulation.run(0..JOBS).unwrap();
+    let cuts = [0, 1, 2, 1_000, 1_000, 4_321, JOBS];
+    let mut parts: Vec<Summary> = thread::scope(|scope| {
+        let part = |cut: &[u64]| {
+            let (from, to) = (cut[0], cut[1]);
+            let simulation = &simulation;
+            scope.spawn(move || simulation.run(from..to).unwrap())
+        };
+        let threads: Vec<_> = cuts.windows(2).map(part).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    parts.reverse();
+    let merged = parts.into_iter().reduce(|mut all, part| {
+        all.merge(&part);
+        all
+    });
+    assert_eq!(merged, Some(whole));
+}
+
+/// Without a limiter each job is played alone; with one that is never full all are played together, overlapping by the
+/// thousand.
+#[test]
+fn jobs_played_together_give_the_same_as_each_alone() {
+    let alone = readout(&run(Arrivals::OneAtATime, 7));
+    let (mut spec, laws) = busy_plan();
+    spec.limiters = vec![LimiterSpec { gate: Some(u32::MAX), ..LimiterSpec::new("wide") }];
+    spec.branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
+    let every = Arrivals::Every(Time::from_micros(10));
+    for arrivals in [Arrivals::OneAtATime, Arrivals::Poisson(5_000.0), every] {
+        let simulation = simulation(spec.clone(), &laws, arrivals, 7);
+        assert!(simulation.jobs_interact());
+        let together = simulation.run(0..JOBS).unwrap();
+        assert_eq!(readout(&together), alone, "{arrivals:?}");
+        let launched = together.ledger().primaries.launched + together.ledger().copies.launched;
+        assert_eq!((together.waits().permits, together.waits().delayed), (launched, 0));
+    }
+}
+
+#[test]
+fn branches_and_copies_that_never_matter_shift_no_draw() {
+    let law = Law::log_normal(0.2, 1.0).unwrap();
+    let lone = simulate(PlanSpec::new("lone", branches(1)), std::slice::from_ref(&law), JOBS);
+    let slow = Law::exponential(1e9).unwrap();
+    let mut spec = PlanSpec { wait_for: WaitFor::First(1), ..PlanSpec::new("among others", branches(4)) };
+    spec.branches[0].hedge = Some(Hedge::after(Time::from_secs(100_000)));
+    let among = simulate(spec, &[law, slow.clone(), slow.clone(), slow], JOBS);
+    for i in 0..=1_000 {
+        let level = Level::below(f64::from(i) / 1_000.0).unwrap();
+        assert_eq!(lone.quantile(level), among.quantile(level));
+    }
+}
+
+/// The same primaries, so whatever answered in time still does.
+#[test]
+fn copies_only_add_answers_under_the_same_seed() {
+    let (spec, laws) = busy_plan();
+    let simulation = simulation(spec, &laws, Arrivals::OneAtATime, 7);
+    let plain = simulation.without_copies();
+    assert_eq!(plain.run(0..JOBS).unwrap().ledger().copies.launched, 0);
+    let mut helped = 0;
+    for job in 0..JOBS {
+        let complete =
+            |simulation: &Simulation| simulation.run(job..job + 1).unwrap().verdicts().complete.count;
+        let (with, without) = (complete(&simulation), complete(&plain));
+        assert!(with >= without, "job {job}");
+        helped += with - without;
+    }
+    assert!(helped > JOBS / 50, "{helped} jobs are complete for their copies");
+}
+
+/// Bits of a run that was looked at once. Any change of draws, laws or order shows here: let it be on purpose.
+#[test]
+fn a_known_run_is_repeated_to_the_nanosecond() {
+    let summary = run(Arrivals::OneAtATime, 7);
+    let times = [0.0, 0.1, 0.5, 0.75].map(|p| summary.quantile(Level::below(p).unwrap()).as_nanos());
+    let copies = summary.ledger().copies;
+    assert_eq!(times, [67_520_404, 250_918_542, 525_121_208, 871_005_515]);
+    assert_eq!([copies.launched, copies.won, copies.lost, copies.censored], [10_777, 4_369, 5_110, 1_298]);
+}
