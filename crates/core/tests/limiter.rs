@@ -203,6 +203,23 @@ fn a_permit_handed_back_at_once_loses_no_token() {
     assert_eq!(pump(&mut limiter, T0), [waits]);
 }
 
+#[test]
+fn two_permits_handed_back_bring_only_what_had_not_spilled_over_without_both() {
+    let ns = Time::from_nanos;
+    for older_first in [true, false] {
+        let mut limiter = rate(1, ns(10), 2);
+        let [older, younger] = [(); 2].map(|()| first(&mut limiter, 1));
+        assert_eq!(pump(&mut limiter, T0), [older, younger]);
+        let used = first(&mut limiter, 1);
+        assert_eq!(pump(&mut limiter, ns(15)), [used]);
+        for ticket in if older_first { [older, younger] } else { [younger, older] } {
+            limiter.give_back(ticket);
+        }
+        first(&mut limiter, 2);
+        assert_eq!(limiter.next_at(ns(15)), Some(ns(25)), "full but for the one that was used");
+    }
+}
+
 /// What the world does to a limiter. Indices pick among the tickets there ever were, and rather among live ones.
 #[derive(Clone, Debug)]
 enum Op {
