@@ -174,9 +174,15 @@ fn shifted_log_normal(points: &Points) -> Option<Candidate> {
     best_of(points, starts.into_iter(), build, 3)
 }
 
-/// A log-normal body and, with a weight, a Pareto tail. Starts from every split of the points between the two.
+/// A log-normal body and, with a weight, a Pareto tail that starts among the points. Starts from every split of the
+/// points between the two.
 fn power_tail(points: &Points) -> Option<Candidate> {
+    /// A heavier tail says more about its last point than about the law.
+    const LEAST_INDEX: f64 = 0.5;
     let build = |[mu, ln_sigma, ln_odds, ln_xm, ln_index]: &[f64; 5]| {
+        if *ln_xm < points.times[0] || libm::exp(*ln_index) < LEAST_INDEX {
+            return None;
+        }
         let body = Law::log_normal(points.unit * libm::exp(*mu), libm::exp(*ln_sigma)).ok()?;
         let tail = Law::pareto(points.unit * libm::exp(*ln_xm), libm::exp(*ln_index)).ok()?;
         let odds = libm::exp(*ln_odds);
@@ -216,47 +222,62 @@ fn least_squares<const N: usize>(
     start: [f64; N],
     build: &impl Fn(&[f64; N]) -> Option<Law>,
 ) -> [f64; N] {
-    const ROUNDS: usize = 100;
-    const STEP: f64 = 1e-6;
+    const ROUNDS: usize = 60;
+    const MOST_DAMPING: f64 = 1e9;
     let residuals = |at: &[f64; N]| build(at).map(|law| points.residuals(&law));
-    let cost = |r: &[f64]| r.iter().map(|r| r * r).sum::<f64>();
     let mut best = start;
     let Some(mut errors) = residuals(&best) else { return best };
     let mut damping = 1e-3;
     for _ in 0..ROUNDS {
-        let mut slopes: Vec<Vec<f64>> = Vec::with_capacity(N);
-        for i in 0..N {
-            let (mut up, mut down) = (best, best);
-            up[i] += STEP;
-            down[i] -= STEP;
-            let (Some(up), Some(down)) = (residuals(&up), residuals(&down)) else { return best };
-            slopes.push(up.iter().zip(&down).map(|(u, d)| (u - d) / (2.0 * STEP)).collect());
-        }
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let mut matrix = [[0.0; N]; N];
-        let mut right = [0.0; N];
-        for i in 0..N {
-            right[i] = -dot(&slopes[i], &errors);
-            for j in 0..N {
-                matrix[i][j] = dot(&slopes[i], &slopes[j]);
+        let Some((matrix, right)) = normal_equations(&best, &errors, &residuals) else { return best };
+        let before = dot(&errors, &errors);
+        // More damping until a step makes it better.
+        loop {
+            let mut damped = matrix;
+            for (i, row) in damped.iter_mut().enumerate() {
+                row[i] *= 1.0 + damping;
             }
-            matrix[i][i] *= 1.0 + damping;
-        }
-        let Some(step) = solve_linear(matrix, right) else { return best };
-        let next: [f64; N] = core::array::from_fn(|i| best[i] + step[i]);
-        match residuals(&next) {
-            Some(better) if cost(&better) < cost(&errors) => {
-                let gain = 1.0 - cost(&better) / cost(&errors);
-                (best, errors, damping) = (next, better, (damping / 10.0).max(1e-15));
-                if gain < 1e-12 {
-                    break;
-                }
+            let Some(step) = solve_linear(damped, right) else { return best };
+            let next: [f64; N] = core::array::from_fn(|i| best[i] + step[i]);
+            if let Some(better) = residuals(&next).filter(|better| dot(better, better) < before) {
+                (best, errors) = (next, better);
+                damping = (damping / 10.0).max(1e-15);
+                break;
             }
-            _ if damping > 1e12 => break,
-            _ => damping *= 10.0,
+            damping *= 10.0;
+            if damping > MOST_DAMPING {
+                return best;
+            }
+        }
+        if dot(&errors, &errors) > before * (1.0 - 1e-6) {
+            break;
         }
     }
     best
+}
+
+/// The matrix and right side of a Gauss–Newton step.
+fn normal_equations<const N: usize>(
+    at: &[f64; N],
+    errors: &[f64],
+    residuals: &impl Fn(&[f64; N]) -> Option<Vec<f64>>,
+) -> Option<([[f64; N]; N], [f64; N])> {
+    const STEP: f64 = 1e-6;
+    let mut slopes: Vec<Vec<f64>> = Vec::with_capacity(N);
+    for i in 0..N {
+        let (mut up, mut down) = (*at, *at);
+        up[i] += STEP;
+        down[i] -= STEP;
+        slopes.push(
+            residuals(&up)?.iter().zip(residuals(&down)?).map(|(u, d)| (u - d) / (2.0 * STEP)).collect(),
+        );
+    }
+    let matrix = core::array::from_fn(|i| core::array::from_fn(|j| dot(&slopes[i], &slopes[j])));
+    Some((matrix, core::array::from_fn(|i| -dot(&slopes[i], errors))))
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Gaussian elimination with partial pivoting; `None` when singular.
