@@ -26,6 +26,7 @@ mod backfill;
 mod clock;
 mod contain;
 mod data;
+pub mod demo;
 mod gateway;
 mod listener;
 mod problem;

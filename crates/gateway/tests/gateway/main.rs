@@ -4,6 +4,7 @@
 
 mod backfill;
 mod contract;
+mod demo;
 mod drain;
 mod hostile;
 mod requests;

@@ -69,14 +69,22 @@ pub(crate) fn config(plan: &str) -> Config {
 }
 
 pub(crate) async fn bind(plan: &str, store: Option<&Path>) -> Result<Gateway, ServeError> {
+    bind_config(config(plan), store).await
+}
+
+async fn bind_config(config: Config, store: Option<&Path>) -> Result<Gateway, ServeError> {
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
     let options = ServeOptions { listen: any, admin: any, store: store.map(Path::to_owned) };
-    Gateway::bind(config(plan), options).await
+    Gateway::bind(config, options).await
 }
 
 impl Serving {
     pub(crate) async fn start(plan: &str, store: Option<&Path>) -> Serving {
-        let gateway = bind(plan, store).await.unwrap();
+        Serving::of(config(plan), store).await
+    }
+
+    pub(crate) async fn of(config: Config, store: Option<&Path>) -> Serving {
+        let gateway = bind_config(config, store).await.unwrap();
         let (addr, admin) = (gateway.addr(), gateway.admin_addr());
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(gateway.serve(async {
