@@ -112,7 +112,9 @@ fn a_rate_makes_jobs_wait_as_long_as_its_bucket_takes_to_fill() {
 #[test]
 fn a_gate_of_two_plays_five_branches_in_three_turns() {
     let mut branches = crate::branches(5);
-    branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
+    for branch in &mut branches {
+        branch.limiter = Some(0);
+    }
     let spec = PlanSpec { limiters: vec![gate(2)], ..PlanSpec::new("turns", branches) };
     let law = Law::log_normal(1.0, 1e-9).unwrap();
     let summary = simulation(spec, &vec![law; 5], Arrivals::OneAtATime, 1).run(0..100).unwrap();
