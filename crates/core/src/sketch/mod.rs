@@ -27,8 +27,8 @@ const STALE: u64 = 10;
 /// estimator that needs both ([`Snapshot::estimate`]), and counts the primaries in flight at their current age, so that
 /// answers which do not come are noticed before they are given up.
 ///
-/// - **Buckets** are log-spaced, 1/128 of their time wide; a quantile is at most 1/256 = 0.4 % away from one of the exact
-///   times in its bucket.
+/// - **Buckets** are log-spaced, 1/128 of their time wide. A quantile is the middle of its bucket, at most 1/256 = 0.4 %
+///   off; that answers go before censorings within a bucket may add as much where censoring is heavy.
 /// - **Decay.** A primary weighs half as much after each `half_life` further starts, whatever becomes of it: from 1 to
 ///   1/2 on a line, in 32 steps, and so on. It is the start that counts, so that slow primaries are not younger than fast ones.
 /// - **Memory** is 13 KB, and 3 KB for each octave of latencies: 43 KB for 1 ms to 1 s, never more than 190 KB. Nothing
@@ -130,7 +130,7 @@ impl Sketch {
         self.batches.start(now)
     }
 
-    /// The primary ended. Nothing else than its sketch can make sense of it; another one counts it wrongly or not at all.
+    /// The primary ended. Only the sketch that it started in can make sense of it: another one miscounts.
     #[expect(clippy::needless_pass_by_value, reason = "a primary ends once")]
     pub fn record(&mut self, primary: Primary, now: Time, end: End) {
         let (kind, cut) = match end {

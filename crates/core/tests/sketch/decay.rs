@@ -49,6 +49,20 @@ fn weights_lie_on_a_line_from_a_half_to_one() {
 }
 
 #[test]
+fn a_half_life_that_is_no_multiple_of_32_has_batches_of_nearly_the_same_size() {
+    for half_life in [63, 95, 127, 2_001] {
+        let three_quarters = half_life * 3 / 4;
+        let observations: Vec<_> = (0..half_life)
+            .map(|i| (if i < three_quarters { 1_000_000 } else { 3_000_000 }, Ended::Answered))
+            .collect();
+        let snapshot = sketch(half_life, &observations).snapshot(Time::ZERO);
+        // On the line from 1/2 to 1: (3/4 + (3/4)² / 2) / (3/2).
+        let older = share(&snapshot, 0, 1);
+        assert!((older - 0.6875).abs() < 0.01, "{half_life}: {older}");
+    }
+}
+
+#[test]
 fn the_effective_number_tends_to_nearly_three_half_lives() {
     let mut sketch = Sketch::new(2_000).unwrap();
     for i in 1..=100_000 {
@@ -95,8 +109,9 @@ fn hung_primaries_fade_like_any_other() {
         let primary = sketch.start(now);
         sketch.record(primary, now.saturating_add(Time::from_millis(5)), End::Answered);
     }
-    let open = 1.0 - sketch.snapshot(Time::from_secs(3)).incidence(Time::from_secs(1)).answered;
-    assert!(open > 0.0 && open < 1e-5, "{open}");
+    let incidence = sketch.snapshot(Time::from_secs(3)).incidence(Time::from_secs(1));
+    assert_eq!(incidence.failed, 0.0);
+    assert!(incidence.answered > 1.0 - 1e-5 && incidence.answered < 1.0, "{incidence:?}");
     // They have left the ring; that they end changes nothing any more.
     let before = sketch.snapshot(Time::from_secs(3));
     for primary in hung {

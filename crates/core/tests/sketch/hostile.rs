@@ -128,6 +128,18 @@ fn the_ends_of_time_are_times() {
 }
 
 #[test]
+fn a_clock_that_goes_back_stands_still() {
+    let mut sketch = Sketch::new(FOREVER).unwrap();
+    let first = sketch.start(Time::from_secs(10));
+    let second = sketch.start(Time::from_secs(5));
+    for primary in [first, second] {
+        sketch.record(primary, Time::from_secs(11), End::Answered);
+    }
+    let answered = |millis| sketch.snapshot(Time::ZERO).incidence(Time::from_millis(millis)).answered;
+    assert_eq!((answered(980), answered(1_000)), (0.0, 1.0));
+}
+
+#[test]
 fn a_primary_of_another_sketch_does_no_more_than_miscount() {
     let mut old = sketch(32, &vec![(1, Ended::Answered); 10_000]);
     let mut new = Sketch::new(32).unwrap();

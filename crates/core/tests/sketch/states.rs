@@ -184,6 +184,18 @@ fn it_goes_stale_while_primaries_start_and_never_answer() {
 }
 
 #[test]
+fn a_sketch_is_not_stale_for_having_started_late() {
+    let mut sketch = Sketch::new(100).unwrap();
+    for i in 0..900 {
+        let now = ms(3_600_000 + 10 * i);
+        let primary = sketch.start(now);
+        sketch.record(primary, now, End::Failed);
+        let estimate = sketch.snapshot(now).estimate(quantile(500_000));
+        assert_eq!(matches!(estimate, Estimate::NotEstimable { .. }), i >= 59, "{i}: {estimate:?}");
+    }
+}
+
+#[test]
 fn shards_are_stale_when_all_are() {
     let mut sketch = Sketch::new(2_000).unwrap();
     let end = feed(&mut sketch, Time::ZERO, 5_000);
