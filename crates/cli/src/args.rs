@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 /// The largest number of branches that `-n` takes.
-pub(crate) const MOST_BRANCHES: u64 = 1_000_000_000;
+pub(crate) const MOST_BRANCHES: u32 = 1_000_000_000;
 
 /// Predicts, checks and serves fan-outs: jobs that call many branches at once and wait for them.
 #[derive(Debug, Parser)]
@@ -21,7 +21,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 --strategy all --strategy first:5
   fantail check plan.toml
-  fantail serve plan.toml
+  fantail serve --demo
 
 Exit codes: 0 done, 1 failure, 2 usage or invalid input.
 `fantail help COMMAND` has more on each command.";
@@ -59,8 +59,8 @@ pub(crate) struct PredictArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// Number of like branches, 1 to 1000000000.
-    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u64).range(1..=MOST_BRANCHES))]
-    pub(crate) n: Option<u64>,
+    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call.
     ///
@@ -92,7 +92,7 @@ Examples:
   fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s
   fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 \\
       --strategy all --strategy first:5 --strategy hedge:p95 --format json
-  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy deadline:2.5s+at-least:3
+  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy first:5+deadline:2.5s+at-least:3
   fantail predict examples/enrich.toml -p p50,p99
 
 Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input.";
@@ -115,8 +115,16 @@ pub(crate) enum Format {
 #[command(arg_required_else_help = true, after_help = SERVE_HELP)]
 pub(crate) struct ServeArgs {
     /// Plan file; every plan with a `route` is served.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "demo", conflicts_with = "demo")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Serve a built-in plan and its upstreams, predict it, send it 300 documents and compare.
+    #[arg(long)]
+    pub(crate) demo: bool,
+
+    /// Whether the demo sends documents by itself.
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = Traffic::On, hide_possible_values = true, requires = "demo")]
+    pub(crate) traffic: Traffic,
 
     /// Address for requests; port 0 takes a free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
@@ -126,20 +134,27 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9901")]
     pub(crate) admin: SocketAddr,
 
-    /// Where backfill keeps what is missing [default: ./fantail.db].
+    /// Where backfill keeps what is missing [default: ./fantail.db; the demo: a temporary folder].
     #[arg(long, value_name = "PATH")]
     pub(crate) store: Option<PathBuf>,
 }
 
 const SERVE_HELP: &str = "\
 Examples:
-  fantail serve plan.toml
+  fantail serve --demo
   fantail serve plan.toml --listen 0.0.0.0:8080 --store /var/lib/fantail/backfill.db
 
 Prints `ready: http://HOST:PORT` on standard error when requests are taken. SIGTERM or Ctrl-C lets jobs in flight
 finish; a second Ctrl-C ends at once. Warnings go to standard error; RUST_LOG=debug says more.
 
 Exit codes: 0 drained, 1 failure (a port in use, say), 2 usage or invalid input, 130 ended by a second Ctrl-C.";
+
+/// Whether the demo sends documents by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Traffic {
+    On,
+    Off,
+}
 
 /// Prints what a shell needs to complete this command.
 #[derive(Debug, clap::Args)]

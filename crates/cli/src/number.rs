@@ -53,9 +53,17 @@ fn significant(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Amounts of money for one column.
+/// An amount of money: `0.004`.
 pub(crate) fn amount(value: f64) -> String {
-    if value.is_finite() { significant(value) } else { "∞".to_owned() }
+    if !value.is_finite() {
+        return "∞".to_owned();
+    }
+    let digits = significant(value);
+    if digits.contains('.') && !digits.contains('e') {
+        digits.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        digits
+    }
 }
 
 /// A chance or share as a percentage, with as many decimals as show how far it is from 0 and 100: `95.1 %`, `99.984 %`.
@@ -166,6 +174,15 @@ mod tests {
         check(0.000_51, "+0.051 %");
         check(1.0, "+100.0 %");
         check(f64::INFINITY, "∞");
+    }
+
+    #[test]
+    fn an_amount_has_no_digits_that_say_nothing() {
+        let check = |value, text| assert_eq!(amount(value), text, "{value:e}");
+        check(0.004, "0.004");
+        check(12.0, "12");
+        check(1_234.0, "1230");
+        check(0.012_34, "0.0123");
     }
 
     #[test]

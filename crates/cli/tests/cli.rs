@@ -137,6 +137,27 @@ fn sixteen_branches_are_predicted_to_reference_precision() {
 }
 
 #[test]
+fn a_billion_branches_cost_no_more_than_one() {
+    let args = [
+        "predict",
+        "-n",
+        "1000000000",
+        "--latency",
+        "exponential:mean=1s",
+        "-s",
+        "share:50%",
+        "--format",
+        "json",
+    ];
+    let report = json(&args);
+    let strategy = &report["strategies"][0];
+    // Half of so many have answered at the median, give or take 30 µs.
+    let median = number(&strategy["quantiles_s"]["p50"]);
+    assert!((median - 2_f64.ln()).abs() < 1e-6, "{median}");
+    assert_eq!((&strategy["plan"]["k"], &strategy["plan"]["required"]), (&500_000_000.into(), &0.into()));
+}
+
+#[test]
 fn quantiles_come_in_the_order_asked_under_their_percentage() {
     let json = succeeds(&[&EIGHT[..], &["-p", "p99.9,0.5,1-1e-12", "--format", "json"]].concat());
     let place =

@@ -129,6 +129,7 @@ impl ShortForm {
     ///
     /// # Errors
     /// As for [`ShortForm::plan`].
+    #[expect(clippy::missing_panics_doc, reason = "one branch is given one law")]
     pub fn grouped(&self, n: u32, stated: &StatedLaw) -> Result<GroupedPlan, Problems> {
         let wait_for = self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value);
         let k = wait_for.answers(n);

@@ -2,7 +2,7 @@
 //!
 //! An infinite number is `inf`, one that there is none of is empty.
 
-use super::report::{Report, Strategy, word};
+use super::report::{Report, Strategy, required, word};
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -37,8 +37,8 @@ fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
     let prices = figures.and_then(|figures| figures.prices.as_ref().ok());
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let mut record = vec![name.clone(), file.clone().unwrap_or_default()];
-    record.extend([plan.n(), plan.k(), plan.at_least(), plan.required()].map(|count| count.to_string()));
-    record.push(number(plan.deadline().map(fantail_core::Time::as_secs_f64)));
+    record.extend([plan.n(), plan.k, plan.at_least, required(plan)].map(|count| count.to_string()));
+    record.push(number(Some(plan.deadline).filter(|deadline| deadline.is_finite())));
     record.extend((0..report.labels.len()).map(|i| number(figures.map(|figures| figures.quantiles[i]))));
     record.extend(
         [

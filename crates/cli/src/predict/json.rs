@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fantail_model::Group;
 use serde::{Serialize, Serializer};
 
-use super::report::{Figures, Report, Strategy, word};
+use super::report::{Figures, Report, Strategy, required, word};
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let document = Document {
@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
 struct Document<'r> {
     schema: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<u64>,
+    n: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'r str>,
     strategies: Vec<Entry<'r>>,
@@ -59,10 +59,10 @@ struct Entry<'r> {
 /// What the plan states; `null` is what it does not.
 #[derive(Serialize)]
 struct Plan {
-    n: u32,
-    k: u32,
-    at_least: u32,
-    required: u32,
+    n: u64,
+    k: u64,
+    at_least: u64,
+    required: u64,
     deadline_s: Option<f64>,
     branches: Vec<Branches>,
 }
@@ -151,16 +151,20 @@ fn plan(strategy: &Strategy) -> Plan {
     let plan = &strategy.plan;
     Plan {
         n: plan.n(),
-        k: plan.k(),
-        at_least: plan.at_least(),
-        required: plan.required(),
-        deadline_s: plan.deadline().map(fantail_core::Time::as_secs_f64),
-        branches: strategy.groups.iter().map(branches).collect(),
+        k: plan.k,
+        at_least: plan.at_least,
+        required: required(plan),
+        deadline_s: finite(plan.deadline),
+        branches: plan.groups.iter().map(branches).collect(),
     }
 }
 
+/// What is infinite is not stated.
+fn finite(seconds: f64) -> Option<f64> {
+    Some(seconds).filter(|seconds| seconds.is_finite())
+}
+
 fn branches(group: &Group) -> Branches {
-    let finite = |seconds: f64| Some(seconds).filter(|seconds| seconds.is_finite());
     Branches {
         count: group.count,
         required: group.required,

@@ -1,10 +1,10 @@
 //! The figures of every strategy, whatever they are printed as.
 
-use fantail_core::Plan;
-use fantail_model::{Assumption, Group, GroupedPlan, JobLaw, Law, Method, SolveError, solve};
+use fantail_model::{GroupedPlan, JobLaw, Method, SolveError, solve};
 use fantail_planfile::Percentile;
 
-use super::request::{Request, Setting, Stated};
+use super::request::{Branches, Request, Setting, Stated};
+use crate::describe;
 
 /// What a prediction says.
 pub(crate) struct Report {
@@ -19,9 +19,10 @@ pub(crate) struct Report {
 pub(super) struct Strategy {
     pub(super) name: String,
     pub(super) file: Option<String>,
-    pub(super) plan: Plan,
-    /// The branches, like ones counted.
-    pub(super) groups: Vec<Group>,
+    /// What the plan waits for and what it does meanwhile, in words; `None` where its short form says it.
+    pub(super) description: Option<String>,
+    /// The plan, like branches counted.
+    pub(super) plan: GroupedPlan,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
     /// Chance that a job meets a branch among that branch's slowest 1 %.
@@ -72,23 +73,26 @@ impl Report {
 }
 
 fn strategy(stated: Stated, percentiles: &[Percentile]) -> Strategy {
-    let Stated { name, file, plan, laws, fit_error } = stated;
-    let groups = groups(&plan, &laws);
-    let n = f64::from(plan.n());
+    let Stated { name, file, plan, fit_error } = stated;
+    let (description, plan, law) = match plan {
+        Branches::Counted(plan) => {
+            let law = plan.solve();
+            (None, plan, law)
+        }
+        Branches::Listed(plan, laws) => {
+            let (grouped, _) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
+            (Some(describe::plan(&plan)), grouped, solve(&plan, &laws))
+        }
+    };
     Strategy {
         name,
         file,
-        groups,
+        description,
         fit_error,
-        slowest_percent: -(n * (-0.01_f64).ln_1p()).exp_m1(),
-        outlook: solve(&plan, &laws).map(|law| figures(&law, percentiles)).map_err(reasons),
+        slowest_percent: -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1(),
+        outlook: law.map(|law| figures(&law, percentiles)).map_err(reasons),
         plan,
     }
-}
-
-fn groups(plan: &Plan, laws: &[Law]) -> Vec<Group> {
-    let (grouped, _) = GroupedPlan::of(plan, laws).expect("a law was read for each branch");
-    grouped.groups
 }
 
 /// Why a plan has no figures.
@@ -113,23 +117,18 @@ fn figures(law: &JobLaw, percentiles: &[Percentile]) -> Figures {
         prices: law.prices().map(prices).map_err(text),
         sends_copy: law.sends_copy() + 0.0,
         method: verdicts.method,
-        assumes: law
-            .assumptions()
-            .iter()
-            .filter(|assumption| !is_void(assumption))
-            .map(ToString::to_string)
-            .collect(),
+        assumes: law.assumptions().iter().map(ToString::to_string).collect(),
     }
-}
-
-/// Whether it is true of every job: a budget that pays for every copy, as that of a plan in short form.
-fn is_void(assumption: &Assumption) -> bool {
-    matches!(assumption, Assumption::BudgetHasCredit { share, .. } if *share >= 1.0)
 }
 
 fn prices(prices: fantail_model::Prices) -> Prices {
     // Adding zero makes a zero of a negative one, which an empty sum is.
     Prices { extra_requests: prices.extra_requests + 0.0, extra_busy: prices.extra_busy, cost: prices.cost }
+}
+
+/// How many branches are required.
+pub(super) fn required(plan: &GroupedPlan) -> u64 {
+    plan.groups.iter().filter(|group| group.required).map(|group| group.count).sum()
 }
 
 /// The word for a method.

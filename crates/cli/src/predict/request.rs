@@ -3,8 +3,7 @@
 use std::fmt::Display;
 
 use fantail_core::Plan;
-use fantail_core::plan::MAX_BRANCHES;
-use fantail_model::Law;
+use fantail_model::{GroupedPlan, Law};
 use fantail_planfile::{Percentile, PlanEntry, ShortForm, parse_law};
 
 use crate::args::PredictArgs;
@@ -21,7 +20,7 @@ pub(super) struct Request {
 
 /// Like branches.
 pub(super) struct Setting {
-    pub(super) n: u64,
+    pub(super) n: u32,
     /// The law of one call, as given.
     pub(super) latency: String,
 }
@@ -32,11 +31,16 @@ pub(super) struct Stated {
     pub(super) name: String,
     /// The file that states it.
     pub(super) file: Option<String>,
-    pub(super) plan: Plan,
-    /// The law of one attempt of each branch.
-    pub(super) laws: Vec<Law>,
+    pub(super) plan: Branches,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
+}
+
+/// A plan over branches that are counted or listed.
+pub(super) enum Branches {
+    Counted(GroupedPlan),
+    /// With the law of one attempt of each.
+    Listed(Plan, Vec<Law>),
 }
 
 const WHAT: &str = "predict what? Name a plan file, or state the branches:
@@ -61,17 +65,16 @@ impl Request {
 
 /// Plans in short form over like branches.
 fn short(faults: &mut Faults, setting: &Setting, texts: &[String]) -> Vec<Stated> {
-    let law = faults.keep(parse_law(&setting.latency));
-    if setting.n > MAX_BRANCHES as u64 {
-        faults.0.push(format!("-n: got {}, expected at most {MAX_BRANCHES} branches", setting.n));
-        return Vec::new();
-    }
+    let stated = faults.keep(parse_law(&setting.latency));
     let all = ["all".to_owned()];
     let texts = if texts.is_empty() { &all } else { texts };
     let forms: Vec<_> = texts.iter().filter_map(|text| faults.keep(ShortForm::parse(text))).collect();
-    let Some(law) = law else { return Vec::new() };
-    let laws = vec![law; setting.n as usize];
-    forms.iter().filter_map(|form| Some(stated(faults.keep(form.plan(&laws))?, None))).collect()
+    let Some(stated) = stated else { return Vec::new() };
+    let strategy = |form: &ShortForm| {
+        let plan = Branches::Counted(faults.keep(form.grouped(setting.n, &stated))?);
+        Some(Stated { name: form.as_str().to_owned(), file: None, plan, fit_error: stated.fit_error })
+    };
+    forms.iter().filter_map(strategy).collect()
 }
 
 fn from_files(faults: &mut Faults, args: &PredictArgs) -> Vec<Stated> {
@@ -81,7 +84,7 @@ fn from_files(faults: &mut Faults, args: &PredictArgs) -> Vec<Stated> {
         let file = path.display().to_string();
         for entry in config.plans {
             match without_latency(&entry).as_slice() {
-                [] => strategies.push(stated(entry, Some(&file))),
+                [] => strategies.push(stated(entry, &file)),
                 names => faults.0.push(no_latency(&file, entry.plan.name(), names)),
             }
         }
@@ -90,13 +93,15 @@ fn from_files(faults: &mut Faults, args: &PredictArgs) -> Vec<Stated> {
 }
 
 /// The plan with its laws, one of which every branch has.
-fn stated(entry: PlanEntry, file: Option<&str>) -> Stated {
+fn stated(entry: PlanEntry, file: &str) -> Stated {
     Stated {
         name: entry.plan.name().to_owned(),
-        file: file.map(str::to_owned),
-        plan: entry.plan,
+        file: Some(file.to_owned()),
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
-        laws: entry.branches.into_iter().filter_map(|branch| branch.law).collect(),
+        plan: Branches::Listed(
+            entry.plan,
+            entry.branches.into_iter().filter_map(|branch| branch.law).collect(),
+        ),
     }
 }
 

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Subject, always_complete, columns};
 use super::report::{Report, Strategy, word};
-use crate::{describe, number, output};
+use crate::{number, output};
 
 /// Renders for a terminal of `width` columns.
 pub(super) fn render(report: &Report, width: usize) -> String {
@@ -32,13 +32,14 @@ pub(super) fn render(report: &Report, width: usize) -> String {
 /// What the table is about.
 fn subjects(report: &Report) -> Vec<String> {
     if let Some(setting) = &report.setting {
-        let branches = number::count(setting.n, "branch", "branches, each");
+        let branches = number::count(setting.n.into(), "branch", "branches, each");
         return vec![format!("{branches} {}", setting.latency)];
     }
     let name_width = report.strategies.iter().map(|strategy| strategy.name.width()).max().unwrap_or(0);
     let line = |strategy: &Strategy| {
         let padding = " ".repeat(name_width - strategy.name.width());
-        format!("{}{padding}  {}", strategy.name, describe::plan(&strategy.plan))
+        let description = strategy.description.as_deref().unwrap_or_default();
+        format!("{}{padding}  {description}", strategy.name)
     };
     report.strategies.iter().map(line).collect()
 }
@@ -137,7 +138,7 @@ fn fit(error: f64) -> String {
 
 /// The chance to meet a slow branch, once for each number of branches.
 fn slowest(report: &Report) -> String {
-    let mut sizes: Vec<(u32, f64)> =
+    let mut sizes: Vec<(u64, f64)> =
         report.strategies.iter().map(|strategy| (strategy.plan.n(), strategy.slowest_percent)).collect();
     sizes.sort_unstable_by_key(|(n, _)| *n);
     sizes.dedup_by_key(|(n, _)| *n);

@@ -1,5 +1,6 @@
 //! `fantail serve`: plans over HTTP, until told to stop.
 
+mod demo;
 mod stop;
 
 use std::io;
@@ -21,7 +22,10 @@ const STORE: &str = "fantail.db";
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     log_to_stderr();
     let runtime = tokio::runtime::Runtime::new().context("can't start the runtime")?;
-    runtime.block_on(serve_file(&args.file, args))?;
+    match &args.file {
+        Some(file) => runtime.block_on(serve_file(file, args))?,
+        None => runtime.block_on(demo::run(args))?,
+    }
     Ok(ExitCode::SUCCESS)
 }
 
