@@ -7,7 +7,7 @@ use core::str::FromStr;
 /// A span of time, or an instant as the span since an origin that the driver chooses; whole nanoseconds.
 ///
 /// Arithmetic saturates: an instant that cannot be represented (after 584 years) is [`Time::MAX`], which reads as
-/// "never". Text is a number with a unit, `2.5s`, and [`fmt::Display`] writes what [`FromStr`] reads.
+/// "never". Text is a number with a unit, `2.5s`; up to [`Time::LONGEST`], [`FromStr`] reads what [`fmt::Display`] writes.
 ///
 /// ```
 /// use fantail_core::Time;

@@ -137,9 +137,13 @@ fn copies_need_a_repeatable_branch_and_delays_that_do_not_decrease() {
         copies(Hedge { min_useful: Time::MAX, ..hedge(&[1]) }),
         &["branch `a`: min_useful: got never, expected at most 31536000s"],
     );
+    let within =
+        |min_useful| PlanSpec { deadline: Some(ms(5)), ..copies(Hedge { min_useful, ..hedge(&[0]) }) };
+    check(within(ms(5)), &[]);
+    check(within(ms(6)), &["branch `a`: min_useful: got 6ms, expected at most the deadline, 5ms"]);
     check(
         copies(Hedge { distinct: true, ..hedge(&[1]) }),
-        &["branch `a`: distinct: got 1 targets, expected more targets than copies, at least 2"],
+        &["branch `a`: distinct: got 1 target, expected more targets than copies, at least 2"],
     );
 }
 
@@ -221,7 +225,7 @@ fn everything_that_is_wrong_is_said_at_once_in_the_order_of_the_plan() {
         "limiter `llm`: gate: got 0, expected at least 1",
         "branch `a`: hedge: got copies of a branch that may run once, expected a repeatable branch",
         "branch `a`: hedge: got 9223372036.854775808s, expected at most 31536000s",
-        "branch `a`: distinct: got 1 targets, expected more targets than copies, at least 2",
+        "branch `a`: distinct: got 1 target, expected more targets than copies, at least 2",
         "branch `a`: name: got `a` twice, expected a name of its own",
         "branch `a`: cost: got NaN, expected a finite number, not negative",
         "branch `a`: limiter: got 7, expected an index below 1",

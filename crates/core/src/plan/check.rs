@@ -145,7 +145,7 @@ fn branches(faults: &mut Faults, spec: &PlanSpec) {
         }
         permits(faults, spec, branch, index);
         if let Some(hedge) = &branch.hedge {
-            copies(faults, branch, hedge, index);
+            copies(faults, spec, branch, hedge, index);
         }
     }
 }
@@ -163,7 +163,7 @@ fn permits(faults: &mut Faults, spec: &PlanSpec, branch: &BranchSpec, index: usi
     faults.expect(ok, at("weight"), branch.weight, format_args!("1 to the limiter's capacity, {capacity}"));
 }
 
-fn copies(faults: &mut Faults, branch: &BranchSpec, hedge: &Hedge, index: usize) {
+fn copies(faults: &mut Faults, spec: &PlanSpec, branch: &BranchSpec, hedge: &Hedge, index: usize) {
     let at = |field| move || Field::Branch { index, name: branch.name.clone(), field };
     let copies = hedge.delays.len();
     let ok = (1..=MAX_COPIES).contains(&copies);
@@ -181,11 +181,21 @@ fn copies(faults: &mut Faults, branch: &BranchSpec, hedge: &Hedge, index: usize)
     if !ok {
         faults.expect(false, at("hedge"), delays(), "delays that do not decrease");
     }
-    let ok = hedge.min_useful <= Time::LONGEST;
-    faults.expect(ok, at("min_useful"), hedge.min_useful, format_args!("at most {}", Time::LONGEST));
+    match branch.deadline.or(spec.deadline) {
+        // No copy would ever start.
+        Some(deadline) if hedge.min_useful > deadline => {
+            let expected = format_args!("at most the deadline, {deadline}");
+            faults.expect(false, at("min_useful"), hedge.min_useful, expected);
+        }
+        _ => {
+            let ok = hedge.min_useful <= Time::LONGEST;
+            faults.expect(ok, at("min_useful"), hedge.min_useful, format_args!("at most {}", Time::LONGEST));
+        }
+    }
     let ok = !hedge.distinct || branch.targets as usize > copies;
     let expected = || format!("more targets than copies, at least {}", copies + 1);
     if !ok {
-        faults.expect(false, at("distinct"), format_args!("{} targets", branch.targets), expected());
+        let plural = if branch.targets == 1 { "" } else { "s" };
+        faults.expect(false, at("distinct"), format_args!("{} target{plural}", branch.targets), expected());
     }
 }

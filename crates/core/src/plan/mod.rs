@@ -140,7 +140,7 @@ pub struct Hedge {
     /// For each copy, how long the primary may run, from its permit, before the copy is due; not decreasing. Zero is
     /// a race. 1 to [`MAX_COPIES`] delays.
     pub delays: Vec<Time>,
-    /// A copy starts only when at least this much time is left before the deadline. Default: nothing.
+    /// A copy starts only when at least this much time is left before the deadline, at most all of it. Default: nothing.
     pub min_useful: Time,
     /// Whether a copy needs a target that was not tried yet. Default: no; it prefers one.
     pub distinct: bool,
@@ -271,11 +271,11 @@ impl Branch {
         self.hedge.as_ref().map_or(&[], |hedge| &hedge.delays)
     }
 
-    /// The latest instant, from the job's start, at which a copy may still start; `None` when nothing bounds it.
-    /// A copy that is due later is not sent.
+    /// The latest instant, from the job's start, at which a copy may still start: before the deadline, and with
+    /// `min_useful` left. `None` when nothing bounds it. A copy that is due later is not sent.
     pub fn last_useful_start(&self) -> Option<Time> {
         let min_useful = self.hedge.as_ref().map_or(Time::ZERO, |hedge| hedge.min_useful);
-        self.deadline.map(|deadline| deadline.saturating_sub(min_useful))
+        self.deadline.map(|deadline| deadline.saturating_sub(min_useful.max(Time::from_nanos(1))))
     }
 }
 

@@ -81,6 +81,9 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
             for (branch, number) in branches.iter_mut().zip(0..) {
                 branch.name = format!("b{number}");
                 branch.deadline = branch.deadline.map(|own| own.min(deadline.unwrap_or(own)));
+                if let (Some(hedge), Some(until)) = (&mut branch.hedge, branch.deadline.or(deadline)) {
+                    hedge.min_useful = hedge.min_useful.min(until);
+                }
             }
             let at_least = at_least.map(|index| index.index(wait_for.answers(n) as usize + 1) as u32);
             let spec = PlanSpec { wait_for, at_least, deadline, ..PlanSpec::new("random", branches) };
