@@ -79,12 +79,14 @@ pub struct JobLaw {
     assumptions: Vec<Assumption>,
 }
 
-/// Whether the deadlines of an instant have passed.
+/// How far an instant has been judged. Its order: answers, failures, deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Answers of the instant are in, its deadlines have not passed.
+    /// Its answers are in.
     Before,
-    /// They have.
+    /// And the branches whose attempts time out then have failed.
+    Failed,
+    /// And its deadlines have passed.
     After,
 }
 
@@ -97,6 +99,8 @@ enum Face {
 
 /// The most terms that one evaluation sums over branches that differ.
 const MOST_TERMS: f64 = 4e6;
+/// The same for integrals, which take a thousand evaluations.
+const MOST_TERMS_INTEGRATED: f64 = 4e5;
 
 impl GroupedPlan {
     /// The law of this plan's job.
@@ -208,7 +212,8 @@ impl JobLaw {
     /// Mean return time; infinite when a job may never return or the tail is too heavy.
     ///
     /// # Errors
-    /// [`SolveError::Law`] when an integral misses its precision (not seen for any plan tested).
+    /// [`SolveError::TooLarge`] for many different branches under a barrier below all; [`SolveError::Law`] when an integral
+    /// misses its precision (not seen for any plan tested).
     pub fn mean(&self) -> Result<Figure, SolveError> {
         Ok(Figure::exact(self.moments()?.mean))
     }
@@ -235,6 +240,7 @@ impl JobLaw {
     }
 
     fn moments(&self) -> Result<Moments, SolveError> {
+        self.check_integrals(1)?;
         if let Some((member, k, n)) = self.alike()
             && k == n
             && self.end().is_infinite()
@@ -265,14 +271,20 @@ impl JobLaw {
         }
         let n: u64 = optional().map(|member| member.count).sum();
         let borne = if self.borne < n { self.borne.min(n - self.borne) } else { 0 };
-        n as f64 * (self.spare.min(n) + borne) as f64
+        let spare = if self.spare < n { self.spare } else { 0 };
+        n as f64 * (spare + borne) as f64
     }
 
     /// The members at `t`, as parts.
     pub(super) fn parts(&self, t: f64, side: Side) -> Vec<Part> {
         let t = t.max(0.0);
         let part = |member: &Member| {
-            let over = member.expires < t || member.expires == t && side == Side::After && t.is_finite();
+            let now = match side {
+                Side::Before => false,
+                Side::Failed => member.times_out,
+                Side::After => true,
+            };
+            let over = member.expires < t || member.expires == t && t.is_finite() && now;
             Part {
                 count: member.count,
                 required: member.required,
@@ -307,7 +319,8 @@ impl JobLaw {
     pub(super) fn check_integrals(&self, groups: usize) -> Result<(), SolveError> {
         let value = groups as f64 * self.terms();
         let what = "integrals over different branches under a barrier below all, in terms";
-        if value > MOST_TERMS { Err(SolveError::TooLarge { what, value, bound: MOST_TERMS }) } else { Ok(()) }
+        let bound = MOST_TERMS_INTEGRATED;
+        if value > bound { Err(SolveError::TooLarge { what, value, bound }) } else { Ok(()) }
     }
 
     /// P(the job waits at `t`, given that one branch of `group` is open then).

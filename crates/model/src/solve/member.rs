@@ -59,20 +59,23 @@ impl Member {
 /// When attempts start while none answers, and when the last of them has timed out.
 ///
 /// A copy starts at its delay, or as soon as an attempt before it times out, whichever is earlier, unless less than
-/// `min_useful` is left. Without answers nothing of this is random.
+/// `min_useful` is left. Without answers nothing of this is random. It is counted in nanoseconds: what a plan states is
+/// whole ones, whose sums and differences are exact, so that what falls due at one instant does so here too.
 fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
-    let last_useful = deadline - group.min_useful;
+    let deadline = nanos(deadline);
+    let timeout = nanos(group.attempt_timeout);
+    let last_useful = deadline - nanos(group.min_useful);
     let may_start = |at: f64| at <= last_useful && at < deadline;
     let mut starts = alloc::vec![0.0];
-    let mut delays = group.delays.iter().copied().peekable();
+    let mut delays = group.delays.iter().map(|delay| nanos(*delay)).peekable();
     // Attempts time out in the order in which they started.
     let mut timed_out = 0;
-    loop {
-        let end = starts.get(timed_out).map_or(f64::INFINITY, |start| start + group.attempt_timeout);
+    let exhausted = loop {
+        let end = starts.get(timed_out).map_or(f64::INFINITY, |start| start + timeout);
         let due = delays.peek().copied().unwrap_or(f64::INFINITY);
         let at = end.min(due);
         if at >= deadline && !(at == end && end == deadline) || at.is_infinite() {
-            return (starts, f64::INFINITY);
+            break f64::INFINITY;
         }
         let brought_forward = end <= due;
         if brought_forward {
@@ -82,7 +85,15 @@ fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
             starts.push(at);
         }
         if brought_forward && timed_out == starts.len() {
-            return (starts, at);
+            break at;
         }
-    }
+    };
+    (starts.into_iter().map(|at| at / 1e9).collect(), exhausted / 1e9)
+}
+
+/// Seconds as nanoseconds, whole ones where the seconds are as near to them as the rounding of whole ones leaves them.
+fn nanos(seconds: f64) -> f64 {
+    let nanos = seconds * 1e9;
+    let whole = libm::rint(nanos);
+    if (nanos - whole).abs() <= nanos * f64::EPSILON { whole } else { nanos }
 }

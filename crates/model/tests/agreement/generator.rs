@@ -62,17 +62,19 @@ impl Generator {
 
     fn branch(&mut self, name: String, job: Option<Time>) -> BranchSpec {
         let deadline = self.sometimes(0.3, |g| g.span(0.1, 1.2));
+        let deadline = deadline.map(|own| own.min(job.unwrap_or(Time::MAX)));
+        let until = deadline.or(job).unwrap_or(Time::MAX);
         let hedge = self.sometimes(0.5, |g| {
             let mut delays: Vec<Time> = (0..=g.below(2))
                 .map(|_| if g.chance(0.3) { Time::ZERO } else { g.span(0.05, 0.8) })
                 .collect();
             delays.sort_unstable();
             let min_useful = if g.chance(0.3) { g.span(0.05, 0.3) } else { Time::ZERO };
-            Hedge { delays, min_useful, distinct: false }
+            Hedge { delays, min_useful: min_useful.min(until), distinct: false }
         });
         BranchSpec {
             required: self.sometimes(0.5, |g| g.chance(0.5)),
-            deadline: deadline.map(|own| own.min(job.unwrap_or(Time::MAX))),
+            deadline,
             attempt_timeout: self.sometimes(0.25, |g| g.span(0.1, 1.0)),
             repeatable: true,
             hedge,
