@@ -307,7 +307,7 @@ fn hedges_are_checked() {
     check_hedge(
         "{ race = 2, distinct = true, extra = \"5%\" }",
         &[
-            "2:32: branches `b` and `c`: `distinct`: got 1 targets, expected more targets than copies, at least 2",
+            "2:32: branches `b` and `c`: `distinct`: got 1 target, expected more targets than copies, at least 2",
             "2:38: `extra` beside `race`; a race has no budget",
         ],
     );

@@ -222,12 +222,16 @@ pub(crate) fn resolve(
 ) -> Result<Hedge, Vec<Fault>> {
     let stated = rule.min_useful.as_ref().map(|at| at.value);
     let median = || law.map(|law| time_at(law, Level::MEDIAN));
-    let min_useful = stated.or_else(median).unwrap_or(Time::ZERO);
     let distinct = rule.distinct.is_some();
     let list = match &rule.copies.value {
-        Copies::Race(attempts) => return Ok(Hedge { min_useful, distinct, ..Hedge::race(*attempts) }),
+        // A race is meant for a deadline that is tight, and its copies have as much time as the primary.
+        Copies::Race(attempts) => {
+            let min_useful = stated.unwrap_or(Time::ZERO);
+            return Ok(Hedge { min_useful, distinct, ..Hedge::race(*attempts) });
+        }
         Copies::After(list) => list,
     };
+    let min_useful = stated.or_else(median).unwrap_or(Time::ZERO);
     let window = Window { deadline: deadline.unwrap_or(Time::MAX), min_useful };
     if window.last() == Time::ZERO {
         let message = format!("no copy could be sent: {window} leaves nothing");
