@@ -128,8 +128,9 @@ impl Provider {
     /// Lets a call through, or says how long the account is exhausted.
     fn admit(&self) -> Result<(), Time> {
         let Some(account) = &self.account else { return Ok(()) };
-        let now = Time::from_nanos(self.started.elapsed().as_nanos() as u64);
         let mut account = lock(account);
+        // Read under the lock: to a limiter that has seen a later instant, this one would be too early for a permit.
+        let now = Time::from_nanos(self.started.elapsed().as_nanos() as u64);
         // Nobody queues here: a call that can't start is sent away.
         let Ok(ticket) = account.ask(now, Class::First, 1, None) else { return Err(Time::ZERO) };
         if account.poll(now) == Some(ticket) {
