@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Verdict};
 use fantail_core::{Job, Plan};
@@ -11,8 +11,9 @@ use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::done::Answer;
-use crate::fanout::{AttemptFuture, Run, Shared};
-use crate::limiter::{Mailbox, Permit, Place};
+use crate::fanout::{Run, Shared};
+use crate::held::{Held, Live};
+use crate::limiter::{Mailbox, Permit};
 use crate::wakes::Wakes;
 use crate::{Attempt, AttemptError, Clock, Done, SharedLimiter, lock};
 
@@ -24,13 +25,10 @@ pub(crate) struct Driver<'f> {
     clock: Clock,
     job: Job,
     calls: Vec<Run<'f>>,
-    /// By [`Plan::attempt_index`].
-    attempts: Vec<Option<Live<'f>>>,
+    held: Held<'f>,
     wakes: Arc<Wakes>,
     mailbox: Arc<Mailbox>,
     timer: Pin<Box<Sleep>>,
-    /// Permits of attempts that ended in the current step, until the machine has been told.
-    ended: Vec<Permit>,
     /// Attempts to poll, each once before any of them twice.
     to_poll: VecDeque<usize>,
     events: Vec<Event>,
@@ -43,31 +41,24 @@ pub(crate) struct Driver<'f> {
     earned: u64,
 }
 
-/// An attempt that was asked for and has not ended.
-enum Live<'f> {
-    Queued { _place: Place },
-    Permitted { permit: Permit },
-    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, permit: Permit },
-}
-
 impl<'f> Driver<'f> {
     /// Starts the job now.
     pub(crate) fn start(shared: Arc<Shared>, calls: Vec<Run<'f>>) -> Driver<'f> {
         let plan = Arc::clone(&shared.plan);
         let n = plan.branches().len();
         let wakes = Wakes::new(plan.attempts());
+        let mailbox = Mailbox::new(Arc::clone(&wakes));
         let clock = Clock::start();
         let mut actions = Vec::new();
         let job = Job::start(Arc::clone(&plan), clock.now(), shared.next_rotation(), &mut actions);
-        Driver {
+        let mut driver = Driver {
             clock,
             job,
             calls,
-            attempts: (0..plan.attempts()).map(|_| None).collect(),
-            mailbox: Mailbox::new(Arc::clone(&wakes)),
+            held: Held::new(plan.attempts(), Arc::clone(&mailbox)),
+            mailbox,
             wakes,
             timer: Box::pin(sleep_until(Instant::now())),
-            ended: Vec::new(),
             to_poll: VecDeque::new(),
             events: Vec::new(),
             actions,
@@ -76,7 +67,9 @@ impl<'f> Driver<'f> {
             errors: (0..n).map(|_| Vec::new()).collect(),
             earned: 0,
             shared,
-        }
+        };
+        driver.act();
+        driver
     }
 
     /// The result of a job that has come to `verdict`.
@@ -93,7 +86,6 @@ impl<'f> Driver<'f> {
         if !resumed {
             self.wakes.take(&mut self.to_poll);
         }
-        self.carry_out();
         loop {
             self.poll_attempts();
             self.read_mail();
@@ -134,9 +126,10 @@ impl<'f> Driver<'f> {
         if tell {
             self.job.step(now, &mut self.events, &mut self.actions);
             self.keep_answers();
-            self.carry_out();
-            // Grants come last in an instant: after the credit that its answers earn, and in the order of all who ask.
-            self.ended.clear();
+            self.act();
+        } else if self.events.is_empty() {
+            // What came by mail for attempts that were gone.
+            self.held.hand_back();
         }
         tell
     }
@@ -154,7 +147,15 @@ impl<'f> Driver<'f> {
         self.plan().attempt_index(attempt).expect("the machine names declared attempts only")
     }
 
-    /// Does what the machine said, in its order.
+    /// Does what the machine said, then lets permits move. So grants come last in an instant: after the credit that its
+    /// answers earn, and by the classes of all who ask.
+    fn act(&mut self) {
+        self.carry_out();
+        self.read_mail();
+        self.held.hand_back();
+        self.shared.limiters.iter().for_each(SharedLimiter::serve);
+    }
+
     fn carry_out(&mut self) {
         let mut actions = std::mem::take(&mut self.actions);
         for action in actions.drain(..) {
@@ -169,9 +170,9 @@ impl<'f> Driver<'f> {
                     let until = until.and_then(|until| self.clock.instant(until));
                     self.start_attempt(attempt, target, until);
                 }
-                Action::Withdraw(attempt) => self.drop_attempt(attempt),
+                Action::Withdraw(attempt) => self.let_go(attempt),
                 Action::Cancel(attempt, cut) => {
-                    self.drop_attempt(attempt);
+                    self.let_go(attempt);
                     let declared = &self.plan().branches()[attempt.branch as usize];
                     if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
                         self.add_error(attempt, AttemptError::timed_out(timeout));
@@ -195,7 +196,7 @@ impl<'f> Driver<'f> {
         let live = if let Some(limiter) = declared.limiter {
             let limiter = &self.shared.limiters[limiter];
             let place = limiter.ask(&self.mailbox, attempt, budget, class, declared.weight, until)?;
-            Live::Queued { _place: place }
+            Live::Queued { place }
         } else {
             if budget.as_ref().is_some_and(|budget| !lock(budget).take()) {
                 return Err(Refusal::Budget);
@@ -204,26 +205,26 @@ impl<'f> Driver<'f> {
             Live::Permitted { permit: Permit::new(None, budget) }
         };
         let index = self.index(attempt);
-        self.attempts[index] = Some(live);
+        *self.held.slot(index) = Some(live);
         Ok(())
     }
 
     fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Instant>) {
         let index = self.index(id);
-        let Some(Live::Permitted { permit }) = self.attempts[index].take() else {
+        let Some(Live::Permitted { permit }) = self.held.slot(index).take() else {
             unreachable!("the machine starts what was granted, and {id:?} was not");
         };
         let attempt = Attempt { plan: Arc::clone(self.plan()), id, target, until };
         let future = self.calls[id.branch as usize](attempt);
         let waker = self.wakes.waker(index);
-        self.attempts[index] = Some(Live::Running { attempt: id, future, waker, permit: permit.used() });
+        let permit = permit.used();
+        *self.held.slot(index) = Some(Live::Running { attempt: id, future, waker, permit });
         self.to_poll.push_back(index);
     }
 
-    /// Drops what an attempt has: its place, its unused permit, or its future and then its permit.
-    fn drop_attempt(&mut self, attempt: AttemptId) {
+    fn let_go(&mut self, attempt: AttemptId) {
         let index = self.index(attempt);
-        self.attempts[index] = None;
+        self.held.let_go(index);
     }
 
     /// Polls what is to be polled, as far as tokio's budget for one poll of a task lasts: without it, what uses tokio
@@ -232,21 +233,13 @@ impl<'f> Driver<'f> {
         while coop::has_budget_remaining()
             && let Some(index) = self.to_poll.pop_front()
         {
-            let Some(Live::Running { attempt, future, waker, permit }) = &mut self.attempts[index] else {
-                continue;
-            };
-            let attempt = *attempt;
-            let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
-            let Poll::Ready(result) = permit.under(poll) else { continue };
-            if let Some(Live::Running { permit, .. }) = self.attempts[index].take() {
-                self.ended.push(permit);
-            }
-            match result {
-                Ok(answer) => {
+            match self.held.poll(index) {
+                None => {}
+                Some((attempt, Ok(answer))) => {
                     self.events.push(Event::Answered(attempt));
                     self.reported.push((attempt, answer));
                 }
-                Err(error) => {
+                Some((attempt, Err(error))) => {
                     self.events.push(Event::Failed(attempt, error.failure()));
                     self.pass_on_pushback(attempt, &error);
                     self.add_error(attempt, error);
@@ -271,17 +264,17 @@ impl<'f> Driver<'f> {
     fn read_mail(&mut self) {
         for (attempt, verdict) in self.mailbox.take() {
             let index = self.index(attempt);
-            // Mail for an attempt that is not queued any more: dropping the permit hands it back.
-            if !matches!(self.attempts[index], Some(Live::Queued { .. })) {
-                continue;
-            }
+            let slot = self.held.slot(index);
+            let queued = matches!(slot, Some(Live::Queued { .. }));
             match verdict {
+                Ok(permit) if !queued => self.held.let_go_of(permit),
+                Err(_) if !queued => {}
                 Ok(permit) => {
-                    self.attempts[index] = Some(Live::Permitted { permit });
+                    *slot = Some(Live::Permitted { permit });
                     self.events.push(Event::Granted(attempt));
                 }
                 Err(reason) => {
-                    self.attempts[index] = None;
+                    *slot = None;
                     self.events.push(Event::Refused(attempt, reason));
                 }
             }

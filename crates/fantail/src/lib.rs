@@ -33,6 +33,7 @@ mod attempt;
 mod done;
 mod driver;
 mod fanout;
+mod held;
 mod limiter;
 mod wakes;
 

@@ -163,6 +163,7 @@ impl SharedLimiter {
         let mailbox = Mailbox::new(Arc::clone(&wakes));
         let attempt = AttemptId::primary(0);
         let _place = self.ask(&mailbox, attempt, None, class, weight, until)?;
+        self.serve();
         let mut timer = Box::pin(sleep_until(Instant::now()));
         poll_fn(|task| {
             wakes.register(task.waker());
@@ -185,7 +186,8 @@ impl SharedLimiter {
         .await
     }
 
-    /// Queues for a permit; the answer comes by mail, unless the returned place is dropped first.
+    /// Queues for a permit, to be granted by the next [`SharedLimiter::serve`] at the earliest. The answer comes by mail,
+    /// unless the returned place is dropped first.
     pub(crate) fn ask(
         &self,
         mailbox: &Arc<Mailbox>,
@@ -203,7 +205,6 @@ impl SharedLimiter {
         let mut state = lock(&self.0.state);
         let ticket = state.limiter.ask(now, class, weight, until)?;
         state.waiters.insert(ticket, Waiter { mailbox: Arc::clone(mailbox), attempt, budget });
-        self.hand_out(state, now).send();
         Ok(Place { limiter: self.clone(), ticket })
     }
 
@@ -263,11 +264,11 @@ impl SharedLimiter {
         outbox
     }
 
-    fn leave(&self, ticket: Ticket) {
+    /// Leaves the queue, if the ticket is in it; it moves up with the next [`SharedLimiter::serve`].
+    fn withdraw(&self, ticket: Ticket) {
         let mut state = lock(&self.0.state);
         if state.waiters.remove(&ticket).is_some() {
             state.limiter.withdraw(ticket);
-            self.hand_out(state, self.0.clock.now()).send();
         }
     }
 
@@ -278,7 +279,6 @@ impl SharedLimiter {
         } else {
             state.limiter.give_back(ticket);
         }
-        self.hand_out(state, self.0.clock.now()).send();
     }
 }
 
@@ -289,9 +289,17 @@ pub(crate) struct Place {
     ticket: Ticket,
 }
 
+impl Place {
+    /// Leaves the queue, which moves up when the place is dropped.
+    pub(crate) fn leave(&self) {
+        self.limiter.withdraw(self.ticket);
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        self.limiter.leave(self.ticket);
+        self.leave();
+        self.limiter.serve();
     }
 }
 
@@ -307,6 +315,7 @@ pub struct Permit {
     limited: Option<(SharedLimiter, Ticket)>,
     budget: Option<Arc<Mutex<Budget>>>,
     used: bool,
+    handed_back: bool,
 }
 
 impl Permit {
@@ -315,13 +324,27 @@ impl Permit {
         limited: Option<(SharedLimiter, Ticket)>,
         budget: Option<Arc<Mutex<Budget>>>,
     ) -> Permit {
-        Permit { limited, budget, used: false }
+        Permit { limited, budget, used: false, handed_back: false }
     }
 
     /// The attempt runs: what the permit took of the rate and of the budget is spent.
     pub(crate) fn used(mut self) -> Permit {
         self.used = true;
         self
+    }
+
+    /// Hands it back; the next one is granted what is free when this is dropped.
+    pub(crate) fn hand_back(&mut self) {
+        if std::mem::replace(&mut self.handed_back, true) {
+            return;
+        }
+        if let Some(budget) = &self.budget {
+            let mut budget = lock(budget);
+            if self.used { budget.end() } else { budget.refund() }
+        }
+        if let Some((limiter, ticket)) = &self.limited {
+            limiter.end(*ticket, self.used);
+        }
     }
 
     /// Polls an attempt that runs under this permit. Meanwhile its limiter refuses whoever asks from inside the attempt:
@@ -342,12 +365,9 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        if let Some(budget) = &self.budget {
-            let mut budget = lock(budget);
-            if self.used { budget.end() } else { budget.refund() }
-        }
-        if let Some((limiter, ticket)) = self.limited.take() {
-            limiter.end(ticket, self.used);
+        self.hand_back();
+        if let Some((limiter, _)) = &self.limited {
+            limiter.serve();
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use fantail::Fanout;
-use fantail_core::job::{Refusal, Role};
-use fantail_core::{BranchSpec, BudgetSpec, PlanSpec};
+use fantail_core::job::{Class, Refusal, Role};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec};
 
 use crate::support::{fanout, gate, hedged, limited, ms, sleep};
 
@@ -88,4 +88,70 @@ async fn an_answer_earns_its_credit_before_the_permit_that_it_frees_is_granted()
     let mut done = job.join().await.unwrap();
     assert_eq!((done.elapsed(), done.ledger().refused(Refusal::Budget)), (ms(8), 0));
     assert_eq!(done.take(winner), [Some(1), Some(0)]);
+}
+
+/// One branch of two copies and a plain one, or as many as `branches`; behind a gate of three, with credit for two.
+async fn with_credit_for_two(branches: Vec<BranchSpec>) -> Fanout {
+    let hedge_budget = BudgetSpec { share: 1_000_000, burst: 2, in_flight: None };
+    let plan = fanout(PlanSpec { limiters: vec![gate(3)], hedge_budget, ..PlanSpec::new("plan", branches) });
+    for _ in 0..2 {
+        let mut job = plan.job();
+        let _answers = job.each(|_| async { Ok(()) });
+        let _done = job.join().await.unwrap_or_else(|error| panic!("nothing fails here: {error}"));
+    }
+    plan
+}
+
+fn with_copies(name: &str, copies: usize) -> BranchSpec {
+    let hedge = Some(Hedge { delays: vec![ms(2); copies], ..Hedge::after(ms(2)) });
+    BranchSpec { repeatable: true, limiter: Some(0), hedge, ..BranchSpec::new(name) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_is_about_to_leave_takes_no_credit_from_the_one_behind_it() {
+    let plan = with_credit_for_two(vec![with_copies("a", 2), with_copies("b", 1)]).await;
+    let other = plan.limiter(0).unwrap().acquire(Class::First, 1, None).await.unwrap();
+    let mut job = plan.job();
+    let answers = job.each(|attempt| async move {
+        sleep(match (attempt.branch(), attempt.number()) {
+            (_, 0) => 50,
+            (0, _) => 2,
+            _ => 10,
+        })
+        .await;
+        Ok(attempt.number())
+    });
+    let frees = async {
+        sleep(3).await;
+        drop(other);
+    };
+    // At 3 ms the first copy of a starts; at 5 it wins, and leaves two permits, and behind its second copy that of b.
+    let (done, ()) = tokio::join!(job.join(), frees);
+    let mut done = done.unwrap();
+    assert_eq!((done.elapsed(), done.ledger().refused(Refusal::Budget)), (ms(15), 0));
+    assert_eq!(done.take(answers), [Some(1), Some(1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_dropped_takes_no_credit_from_the_next() {
+    let plan = with_credit_for_two(vec![with_copies("a", 2)]).await;
+    let join = || {
+        let mut job = plan.job();
+        let _answer = job.each(|attempt| async move {
+            sleep(if attempt.number() == 0 { 50 } else { 20 }).await;
+            Ok(())
+        });
+        Box::pin(job.join())
+    };
+    // The first has a copy running and one waiting, the second has two that wait.
+    let dropped = async { tokio::time::timeout(std::time::Duration::from_millis(5), join()).await };
+    let next = async {
+        sleep(1).await;
+        join().await
+    };
+    let (dropped, next) = tokio::join!(dropped, next);
+    assert!(dropped.is_err());
+    let next = next.unwrap();
+    assert_eq!((next.elapsed(), next.ledger().copies.launched), (ms(24), 1));
+    assert_eq!(next.ledger().refused(Refusal::Budget), 1);
 }
