@@ -103,7 +103,7 @@ impl Machine<'_> {
             self.played += 1;
             self.happen(happening, &mut events);
         }
-        events.extend(self.grants());
+        events.extend(self.refusals());
         self.step(&events);
         self.settle_instant();
     }
@@ -192,15 +192,21 @@ impl Machine<'_> {
             }
         }
         granted.sort_unstable();
+        let refused = self.refusals();
+        for attempt in &granted {
+            self.asked.remove(attempt);
+        }
+        granted.into_iter().map(Event::Granted).chain(refused).collect()
+    }
+
+    /// Who has been told in this instant that there will be no permit.
+    fn refusals(&mut self) -> Vec<Event> {
         let refused = std::mem::take(&mut self.refused);
         for (attempt, reason) in &refused {
             self.trace.refuse(&self.script.plan, self.now, *attempt, *reason);
-        }
-        for attempt in granted.iter().chain(refused.iter().map(|(attempt, _)| attempt)) {
             self.asked.remove(attempt);
         }
-        let refused = refused.into_iter().map(|(attempt, reason)| Event::Refused(attempt, reason));
-        granted.into_iter().map(Event::Granted).chain(refused).collect()
+        refused.into_iter().map(|(attempt, reason)| Event::Refused(attempt, reason)).collect()
     }
 
     /// Turns a place that is next into a permit, unless the budget refuses.
