@@ -1,0 +1,151 @@
+//! Random scripts: the runtime does what the machine does there, too.
+
+use std::sync::Arc;
+
+use fantail_core::job::{AttemptId, Failure};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use proptest::prelude::*;
+
+use crate::script::{Happening, Script};
+use crate::{comparable, machine, stage};
+
+fn ms(millis: u64) -> Time {
+    Time::from_millis(millis)
+}
+
+/// A branch and, for each of its attempts, when something happens to it and what.
+type Branch = (BranchSpec, Vec<(Time, Kind)>);
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Answers,
+    Fails(Failure),
+    PushesBack(Time),
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        6 => Just(Kind::Answers),
+        1 => Just(Kind::Fails(Failure::Permanent)),
+        3 => Just(Kind::Fails(Failure::Retryable)),
+        1 => (1..40_u64).prop_map(|pause| Kind::PushesBack(ms(pause))),
+    ]
+}
+
+prop_compose! {
+    fn branches()(
+        required in prop::option::of(any::<bool>()),
+        deadline in prop::option::weighted(0.3, 5..60_u64),
+        timeout in prop::option::weighted(0.3, 1..30_u64),
+        mut delays in prop::collection::vec(prop::sample::select(vec![0_u64, 2, 5, 9]), 0..3),
+        min_useful in prop::sample::select(vec![0_u64, 0, 8]),
+        targets in 1..=2_u32,
+        limiter in prop::option::weighted(0.7, 0..2_usize),
+        weight in 1..=2_u32,
+        ends in prop::collection::vec(((1..60_u64).prop_map(ms), kinds()), 3),
+    ) -> Branch {
+        delays.sort_unstable();
+        let delays: Vec<Time> = delays.into_iter().map(ms).collect();
+        let ends = ends[..=delays.len()].to_vec();
+        let hedge =
+            (!delays.is_empty()).then(|| Hedge { delays, min_useful: ms(min_useful), distinct: false });
+        let spec = BranchSpec {
+            required,
+            deadline: deadline.map(ms),
+            attempt_timeout: timeout.map(ms),
+            repeatable: hedge.is_some(),
+            hedge,
+            targets,
+            limiter,
+            weight,
+            ..BranchSpec::new("")
+        };
+        (spec, ends)
+    }
+}
+
+/// A gate, and a rate whose permits come on the tick.
+fn limiters() -> impl Strategy<Value = Vec<LimiterSpec>> {
+    (2..5_u32, 1..6_u64, 2..4_u32).prop_map(|(gate, per, burst)| {
+        let rate = Some(Rate { permits: 1, per: ms(per), burst });
+        vec![
+            LimiterSpec { gate: Some(gate), ..LimiterSpec::new("gate") },
+            LimiterSpec { rate, ..LimiterSpec::new("rate") },
+        ]
+    })
+}
+
+prop_compose! {
+    fn scripts()(
+        branches in prop::collection::vec(branches(), 1..6),
+        limiters in limiters(),
+        wait_for in prop_oneof![2 => Just(WaitFor::All), 1 => (1..6_u32).prop_map(WaitFor::First)],
+        deadline in 10..80_u64,
+        share in prop::sample::select(vec![500_000, 1_000_000]),
+        in_flight in prop::option::of(1..3_u32),
+        credit in 0..3_u32,
+        copies_limiter in prop::option::of(0..2_usize),
+        held in prop::option::of(0..2_usize),
+    ) -> Script {
+        let mut timeline = Vec::new();
+        // To the end, since who comes first within an instant is open where somebody else frees a permit.
+        timeline.extend(held.map(|limiter| (Time::ZERO, Happening::Holds(limiter, 1))));
+        let (hedge_budget, credit) = match copies_limiter {
+            Some(_) => (BudgetSpec { share, burst: 2, in_flight }, credit),
+            None => (BudgetSpec { share, burst: 10, in_flight: None }, 10),
+        };
+        let n = branches.len() as u32;
+        let mut specs = Vec::new();
+        for ((mut spec, ends), branch) in branches.into_iter().zip(0..) {
+            spec.name = format!("b{branch}");
+            spec.deadline = spec.deadline.map(|own| own.min(ms(deadline)));
+            if let Some(hedge) = &mut spec.hedge {
+                hedge.min_useful = hedge.min_useful.min(spec.deadline.unwrap_or(ms(deadline)));
+                // All copies compete in one queue, or there is credit for all: who takes the last credit is nobody's rule.
+                spec.limiter = copies_limiter;
+            }
+            specs.push(spec);
+            for ((at, kind), number) in ends.into_iter().zip(0..) {
+                let attempt = AttemptId { branch, number };
+                timeline.push((at, match kind {
+                    Kind::Answers => Happening::Answers(attempt),
+                    Kind::Fails(failure) => Happening::Fails(attempt, failure),
+                    Kind::PushesBack(pause) => Happening::PushesBack(attempt, pause),
+                }));
+            }
+        }
+        timeline.sort_by_key(|(at, _)| *at);
+        let wait_for = match wait_for {
+            WaitFor::First(k) => WaitFor::First(k.min(n)),
+            other => other,
+        };
+        let plan = Plan::new(PlanSpec {
+            wait_for,
+            deadline: Some(ms(deadline)),
+            hedge_budget,
+            limiters,
+            ..PlanSpec::new("random", specs)
+        });
+        let plan = Arc::new(plan.unwrap_or_else(|errors| panic!("random plans are valid: {errors}")));
+        Script { title: String::from("random"), plan, credit, rotation: 0, timeline, expected: String::new() }
+    }
+}
+
+/// Grants of one instant may come in several steps, here one way and there the other.
+fn in_any_order(script: &Script, text: &str) -> Vec<String> {
+    let mut lines = comparable(script, text);
+    lines.sort_unstable();
+    lines
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_scripts_come_out_as_in_the_machine(script in scripts()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let came = runtime.expect("a runtime needs no more than a thread").block_on(stage::play(&script));
+        let came = in_any_order(&script, &came);
+        prop_assert_eq!(came, in_any_order(&script, &machine::play(&script)));
+    }
+}
