@@ -149,3 +149,37 @@ fn describe(headers: &mut http::HeaderMap, incomplete: &[Missing], timing: Optio
 fn header(text: &str) -> HeaderValue {
     HeaderValue::try_from(text).expect("tokens, numbers and paths of requests are header values")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fantail::Limiters;
+
+    #[tokio::test]
+    async fn a_request_beyond_the_last_place_is_turned_away_unread() {
+        let config = Config::parse(
+            "test.toml",
+            "[plan.a]\nroute = \"POST /a\"\n[plan.a.branch]\nb = { url = \"http://127.0.0.1:1/\" }",
+        );
+        let config = config.unwrap();
+        let served = Served::new(&config.plans[0], &Limiters::default()).unwrap();
+        let data = Data {
+            served: HashMap::from([("a".to_owned(), served)]),
+            upstream: Upstream::new(),
+            backfiller: None,
+            places: Semaphore::new(1),
+            shed: stats::Counter::default(),
+            config,
+        };
+        let place = data.places.try_acquire().unwrap();
+        // No JSON, which whoever reads it says.
+        let request = || Request::post("/a").body(Body::from("{")).unwrap();
+        let problem = data.answer(request()).await.unwrap_err().into_response();
+        assert_eq!(problem.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(problem.headers()["retry-after"], "1");
+        assert_eq!(data.shed.get(), 1);
+        drop(place);
+        let problem = data.answer(request()).await.unwrap_err().into_response();
+        assert_eq!(problem.status(), StatusCode::BAD_REQUEST);
+    }
+}

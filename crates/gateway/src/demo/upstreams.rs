@@ -82,10 +82,7 @@ impl Upstreams {
             let state = BranchState { draws: Draws::new(seed, &name), calls: 0 };
             (name, Branch { law, state: Mutex::new(state) })
         });
-        let account = account.map(|Account { rate }| {
-            Mutex::new(Limiter::new(LimiterSpec { rate: Some(rate), ..LimiterSpec::new("account") }))
-        });
-        let provider = Arc::new(Provider { branches: branches.collect(), account, started: Instant::now() });
+        let provider = Arc::new(Provider::new(branches.collect(), account));
         let router = Router::new().route("/{branch}", post(call)).with_state(Arc::clone(&provider));
         let stop = CancellationToken::new();
         let addr = listener.addr();
@@ -125,6 +122,13 @@ async fn call(State(provider): State<Arc<Provider>>, Path(name): Path<String>, b
 }
 
 impl Provider {
+    fn new(branches: HashMap<String, Branch>, account: Option<Account>) -> Provider {
+        let account = account.map(|Account { rate }| {
+            Mutex::new(Limiter::new(LimiterSpec { rate: Some(rate), ..LimiterSpec::new("account") }))
+        });
+        Provider { branches, account, started: Instant::now() }
+    }
+
     /// Lets a call through, or says how long the account is exhausted.
     fn admit(&self) -> Result<(), Time> {
         let Some(account) = &self.account else { return Ok(()) };
@@ -154,4 +158,25 @@ impl Branch {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_at_once_get_all_that_the_burst_allows() {
+        const THREADS: u32 = 4;
+        const CALLS: u32 = 20_000;
+        let rate = Rate { permits: 1, per: Time::from_secs(3_600), burst: THREADS * CALLS };
+        let provider = Provider::new(HashMap::new(), Some(Account { rate }));
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    (0..CALLS).for_each(|call| assert_eq!(provider.admit(), Ok(()), "call {call}"))
+                });
+            }
+        });
+        assert!(provider.admit().is_err());
+    }
 }

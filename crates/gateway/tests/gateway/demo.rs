@@ -166,25 +166,3 @@ async fn the_account_sends_away_what_is_above_its_rate() {
     assert_eq!((upstreams.calls("type"), upstreams.calls("dates")), (1, 1));
     assert_eq!(post("/nobody").await.status, StatusCode::NOT_FOUND);
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_account_takes_all_calls_that_come_together_within_its_burst() {
-    const CALLS: u32 = 400;
-    let rate = Rate { permits: 1, per: fantail_core::Time::from_secs(3_600), burst: CALLS };
-    let laws = [("type".to_owned(), Law::log_normal(1e-6, 0.1).unwrap())];
-    let upstreams = Upstreams::start(laws, Some(Account { rate }), 1).await.unwrap();
-    let (client, addr) = (TestClient::new(), upstreams.addr());
-    let calls: Vec<_> = (0..CALLS)
-        .map(|_| {
-            let client = client.clone();
-            tokio::spawn(
-                async move { client.send(addr, Method::POST, "/type", &[], DOCUMENT).await.unwrap() },
-            )
-        })
-        .collect();
-    for call in calls {
-        assert_eq!(call.await.unwrap().status, StatusCode::OK);
-    }
-    let one_more = client.send(addr, Method::POST, "/type", &[], DOCUMENT).await.unwrap();
-    assert_eq!(one_more.status, StatusCode::TOO_MANY_REQUESTS);
-}
