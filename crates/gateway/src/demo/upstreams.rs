@@ -173,7 +173,9 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..THREADS {
                 scope.spawn(|| {
-                    (0..CALLS).for_each(|call| assert_eq!(provider.admit(), Ok(()), "call {call}"))
+                    for call in 0..CALLS {
+                        assert_eq!(provider.admit(), Ok(()), "call {call}");
+                    }
                 });
             }
         });
