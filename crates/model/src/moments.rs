@@ -46,9 +46,12 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
     }
     let centre = curve.inverse(LN_2);
     let stops = stops(curve);
+    let absolute = resolution(centre, curve.inverse(3.5).min(end) - curve.inverse(0.03));
     let [above, above_square] =
-        upper("mean", &Upper { from: centre, end, index, stops: &stops }, |t| libm::exp(-curve.hazard(t)))?;
-    let [below, below_square] = lower(centre, &stops, |t| -libm::expm1(-curve.hazard(t)))?;
+        upper("mean", &Upper { from: centre, end, index, stops: &stops, absolute }, |t| {
+            libm::exp(-curve.hazard(t))
+        })?;
+    let [below, below_square] = lower(centre, &stops, absolute, |t| -libm::expm1(-curve.hazard(t)))?;
     let off = above - below;
     let variance = 2.0 * (above_square + below_square) - off * off;
     let heavy = end.is_infinite() && index <= 2.0;
@@ -111,6 +114,8 @@ pub(crate) const LANDMARKS: [f64; 21] = [
 
 /// Where integrals without an end stop and the power tail is taken by its formula: its square still fits a float.
 const FAR: f64 = 1e150;
+/// How far, in log time, beyond the last landmark: a tail of index 2, at hazard 350 there, is not below the least float yet.
+const BEYOND: f64 = 150.0;
 
 /// The range of an integral to the right of a centre.
 pub(crate) struct Upper<'a> {
@@ -121,6 +126,8 @@ pub(crate) struct Upper<'a> {
     pub(crate) index: f64,
     /// Where to split.
     pub(crate) stops: &'a [f64],
+    /// Errors of the two integrals that do not matter.
+    pub(crate) absolute: [f64; 2],
 }
 
 /// `∫ f dt` and `∫ (t - from) f dt` from `from` to the end, for f that falls; the second may be infinite.
@@ -131,7 +138,7 @@ pub(crate) fn upper(
     range: &Upper<'_>,
     f: impl Fn(f64) -> f64,
 ) -> Result<[f64; 2], LawError> {
-    let Upper { from, end, index, stops } = *range;
+    let Upper { from, end, index, stops, absolute } = *range;
     if from >= end {
         return Ok([0.0; 2]);
     }
@@ -146,13 +153,14 @@ pub(crate) fn upper(
     };
     let mut points: Vec<f64> = core::iter::once(0.0).chain(stops.iter().map(|&t| to_v(t))).collect();
     let last = points[points.len() - 1];
-    let far = to_v(end.min(FAR.max(from))).max(last);
+    let mut far = to_v(end.min(FAR.max(from))).max(last);
     if end.is_infinite() {
+        far = far.min(last + BEYOND);
         points.extend((0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far));
     }
     points.push(far);
     let distance = |v: f64| if v < 1.0 { scale * libm::expm1(v) } else { libm::exp(v + ln_scale) - scale };
-    let [mut first, mut second] = integrate(what, &points, 0.0, |v| {
+    let [mut first, mut second] = integrate(what, &points, absolute, |v| {
         let distance = distance(v);
         let value = f(from + distance) * libm::exp(v + ln_scale);
         [value, if square { value * distance } else { 0.0 }]
@@ -167,14 +175,25 @@ pub(crate) fn upper(
 }
 
 /// `∫ F dt` and `∫ (centre - t) F dt` from 0 to the centre.
-fn lower(centre: f64, stops: &[f64], below: impl Fn(f64) -> f64) -> Result<[f64; 2], LawError> {
+fn lower(
+    centre: f64,
+    stops: &[f64],
+    absolute: [f64; 2],
+    below: impl Fn(f64) -> f64,
+) -> Result<[f64; 2], LawError> {
     let mut points: Vec<f64> = core::iter::once(0.0)
         .chain(stops.iter().copied().filter(|t| *t < centre))
         .chain(core::iter::once(centre))
         .collect();
     points.dedup();
-    integrate("mean", &points, 0.0, |t| {
+    integrate("mean", &points, absolute, |t| {
         let value = below(t);
         [value, value * (centre - t)]
     })
+}
+
+/// What the rounding of times near `centre` does to the integrals over a law of that width.
+fn resolution(centre: f64, width: f64) -> [f64; 2] {
+    const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
+    [ROUNDINGS * centre, ROUNDINGS * centre * width]
 }

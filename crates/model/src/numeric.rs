@@ -81,7 +81,7 @@ type Pair = [f64; 2];
 pub(crate) fn integrate(
     what: &'static str,
     points: &[f64],
-    absolute: f64,
+    absolute: Pair,
     mut f: impl FnMut(f64) -> Pair,
 ) -> Result<Pair, LawError> {
     const PIECES: usize = 4_000;
@@ -92,15 +92,17 @@ pub(crate) fn integrate(
     for _ in 0..ROUNDS {
         let total = sum(&pieces, |p| p.value);
         let error = sum(&pieces, |p| p.error);
-        let matters = |error: f64, total: f64| if error <= absolute { 0.0 } else { error / total.abs() };
-        worst = (0..2).map(|i| matters(error[i], total[i])).fold(0.0, f64::max);
+        let matters = |i: usize| if error[i] <= absolute[i] { 0.0 } else { error[i] / total[i].abs() };
+        worst = matters(0).max(matters(1));
         if worst < 1e-13 || pieces.len() > PIECES {
             break;
         }
-        let share = 0.25e-13 / pieces.len() as f64;
+        let pieces_now = pieces.len() as f64;
+        let share = 0.25e-13 / pieces_now;
         let mut next = Vec::with_capacity(2 * pieces.len());
         for piece in pieces {
-            let refine = (0..2).any(|i| piece.error[i] > share * total[i].abs().max(absolute));
+            let refine =
+                (0..2).any(|i| piece.error[i] > (share * total[i].abs()).max(absolute[i] / pieces_now));
             let middle = 0.5 * (piece.from + piece.to);
             if refine && middle > piece.from && middle < piece.to {
                 next.push(Piece::new(piece.from, middle, &mut f));

@@ -5,13 +5,14 @@
 use fantail_model::{Group, GroupedPlan, JobLaw, Law, LawError, Level};
 use proptest::prelude::*;
 
+fn both(unit: f64, scale: f64, law: impl Fn(f64) -> Result<Law, LawError>) -> (Law, Law) {
+    (law(scale.exp()).unwrap(), law(scale.exp() * unit).unwrap())
+}
+
 /// A law and the same law in another unit of time.
 fn family(unit: f64) -> impl Strategy<Value = (Law, Law)> {
     let scale = || -2.0..2.0_f64;
     let shape = || 0.5..4.0_f64;
-    fn both(unit: f64, scale: f64, law: impl Fn(f64) -> Result<Law, LawError>) -> (Law, Law) {
-        (law(scale.exp()).unwrap(), law(scale.exp() * unit).unwrap())
-    }
     prop_oneof![
         scale().prop_map(move |s| both(unit, s, Law::exponential)),
         (scale(), 0.01..2.5_f64).prop_map(move |(s, sigma)| both(unit, s, |m| Law::log_normal(m, sigma))),

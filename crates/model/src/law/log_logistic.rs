@@ -3,7 +3,7 @@
 use core::f64::consts::PI;
 use core::fmt;
 
-use super::{Family, check_scale, check_shape};
+use super::{Family, check_scale, check_shape, ln_ratio};
 use crate::LawError;
 use crate::moments::Moments;
 
@@ -22,7 +22,7 @@ impl LogLogistic {
 
     /// `ln w`.
     fn ln_odds(&self, t: f64) -> f64 {
-        self.beta * libm::log(t / self.alpha)
+        self.beta * ln_ratio(t, self.alpha)
     }
 }
 

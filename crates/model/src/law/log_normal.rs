@@ -1,8 +1,8 @@
-//! Log-normal: `H = H_N(z)` with `z = (ln t - mu) / sigma` and `H_N` the hazard of the standard normal.
+//! Log-normal: `H = H_N(z)` with `z = ln (t / median) / sigma` and `H_N` the hazard of the standard normal.
 
 use core::fmt;
 
-use super::{Family, check_scale};
+use super::{Family, check_scale, ln_ratio};
 use crate::LawError;
 use crate::moments::Moments;
 use crate::special::{normal_hazard, normal_hazard_rate, normal_quantile};
@@ -10,7 +10,6 @@ use crate::special::{normal_hazard, normal_hazard_rate, normal_quantile};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LogNormal {
     median: f64,
-    mu: f64,
     sigma: f64,
 }
 
@@ -18,11 +17,11 @@ impl LogNormal {
     pub(super) fn new(median: f64, sigma: f64) -> Result<LogNormal, LawError> {
         check_scale("median", median)?;
         LawError::check("sigma", sigma, (1e-9..=30.0).contains(&sigma), "1e-9 to 30")?;
-        Ok(LogNormal { median, mu: libm::log(median), sigma })
+        Ok(LogNormal { median, sigma })
     }
 
     fn z(&self, t: f64) -> f64 {
-        (libm::log(t) - self.mu) / self.sigma
+        ln_ratio(t, self.median) / self.sigma
     }
 }
 
@@ -32,7 +31,7 @@ impl Family for LogNormal {
     }
 
     fn inverse(&self, h: f64) -> f64 {
-        libm::exp(self.mu + self.sigma * normal_quantile(h))
+        self.median * libm::exp(self.sigma * normal_quantile(h))
     }
 
     fn rate(&self, t: f64) -> f64 {
@@ -41,7 +40,7 @@ impl Family for LogNormal {
 
     fn moments(&self) -> Option<Moments> {
         let square = self.sigma * self.sigma;
-        let mean = libm::exp(self.mu + square / 2.0);
+        let mean = self.median * libm::exp(square / 2.0);
         let spread = libm::expm1(square);
         Some(Moments { mean, variance: mean * mean * spread })
     }

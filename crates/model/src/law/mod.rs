@@ -346,3 +346,9 @@ fn check_scale(parameter: &'static str, value: f64) -> Result<(), LawError> {
 fn check_shape(parameter: &'static str, value: f64) -> Result<(), LawError> {
     LawError::check(parameter, value, (0.01..=1e6).contains(&value), "0.01 to 1e6")
 }
+
+/// `ln (t / scale)`, where t near the scale keeps the digits that the quotient would round away.
+fn ln_ratio(t: f64, scale: f64) -> f64 {
+    let over = (t - scale) / scale;
+    if over.abs() < 0.5 { libm::log1p(over) } else { libm::log(t / scale) }
+}

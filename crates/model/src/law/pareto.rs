@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Family, check_scale, check_shape};
+use super::{Family, check_scale, check_shape, ln_ratio};
 use crate::LawError;
 use crate::moments::Moments;
 
@@ -23,12 +23,7 @@ impl Pareto {
 
 impl Family for Pareto {
     fn hazard(&self, t: f64) -> f64 {
-        if t <= self.xm {
-            return 0.0;
-        }
-        // Near xm the quotient would round away what is left of t.
-        let over = (t - self.xm) / self.xm;
-        self.alpha * if over < 0.5 { libm::log1p(over) } else { libm::log(t / self.xm) }
+        if t <= self.xm { 0.0 } else { self.alpha * ln_ratio(t, self.xm) }
     }
 
     fn inverse(&self, h: f64) -> f64 {

@@ -23,7 +23,7 @@ pub struct Group {
     pub min_useful: f64,
     /// When they must have answered, in seconds from the start, at most 1e100; infinite for never.
     pub deadline: f64,
-    /// How many seconds one attempt may run; infinite for no bound.
+    /// How many seconds one attempt may run, more than 0; infinite for no bound.
     pub attempt_timeout: f64,
     /// What one call costs, averaged over the branches that state it; `None` when none does.
     pub cost: Option<f64>,
@@ -144,22 +144,23 @@ impl GroupedPlan {
                 return fail("count", group.count as f64, format!("1 to {most} branches"));
             }
             n += group.count;
+            if group.attempt_timeout == 0.0 {
+                return fail("attempt_timeout", 0.0, "more than 0 seconds".into());
+            }
             for (field, value) in [
                 ("deadline", group.deadline),
                 ("attempt_timeout", group.attempt_timeout),
                 ("min_useful", group.min_useful),
-            ] {
+            ]
+            .into_iter()
+            .chain(group.delays.iter().map(|delay| ("delay", *delay)))
+            {
                 if !is_time(value) {
                     return fail(field, value, format!("0 to {LONGEST:e} seconds, or infinite"));
                 }
             }
-            let ordered = group.delays.is_sorted() && group.delays.iter().all(|delay| *delay >= 0.0);
-            if !ordered {
-                return fail(
-                    "delay",
-                    group.delays[0],
-                    "delays of 0 or more seconds that do not decrease".into(),
-                );
+            if let Some(pair) = group.delays.windows(2).find(|pair| pair[0] > pair[1]) {
+                return fail("delay", pair[1], format!("at least the delay before it, {}", pair[0]));
             }
         }
         if n == 0 {

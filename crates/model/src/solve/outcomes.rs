@@ -42,11 +42,14 @@ impl JobLaw {
             let open = libm::exp(-member.hazard(t));
             if open == 0.0 { 0.0 } else { open * self.open_given(group, t, side) }
         };
-        // While the branch is open the job ends only by failing, at an instant, or by being complete without it.
-        let earlier = self.instants.iter().copied().filter(|t| *t < member.expires);
-        let fails = |t: f64| open_at(t, Side::Before) - open_at(t, Side::After);
-        let cancelled = earlier.map(fails).fold(0.0, |sum, share| sum + share.max(0.0));
-        let given_up = open_at(member.expires, Side::Before);
+        // While the branch is open the job ends only by failing, at an instant, or by being complete without it. At its
+        // own instant it gives up before or after the failures of others.
+        let gives_up = if member.times_out { Side::Before } else { Side::Failed };
+        let earlier = self.instants.iter().filter(|t| **t < member.expires).map(|t| (*t, Side::After));
+        let fails = |(t, after)| (open_at(t, Side::Before) - open_at(t, after)).max(0.0);
+        let own = core::iter::once((member.expires, gives_up));
+        let cancelled = earlier.chain(own).map(fails).fold(0.0, |sum, share| sum + share);
+        let given_up = open_at(member.expires, gives_up);
         let answered = match self.open_steps(group) {
             Some(steps) => self.answered_in_steps(group, &steps),
             None => self.answered_in_time(group)?,
@@ -90,7 +93,7 @@ impl JobLaw {
         points.retain(|h| *h <= most);
         points.sort_unstable_by(f64::total_cmp);
         points.dedup();
-        let [answered, _] = integrate("answered", &points, NEGLIGIBLE, |h| {
+        let [answered, _] = integrate("answered", &points, [NEGLIGIBLE, 0.0], |h| {
             let t = member.law.inverse_hazard(h).min(member.expires);
             [libm::exp(-h) * self.open_given(group, t, Side::Before), 0.0]
         })?;

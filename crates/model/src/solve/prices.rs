@@ -49,7 +49,8 @@ impl JobLaw {
             Some(0.0)
         } else {
             let plain = self.plan().without_copies().solve()?.total_busy()?;
-            (plain.is_finite() || busy.is_finite()).then(|| busy / plain - 1.0)
+            (plain.is_finite() || busy.is_finite())
+                .then(|| if plain > 0.0 { busy / plain - 1.0 } else { 0.0 })
         };
         Ok(Prices {
             primaries,
@@ -148,7 +149,7 @@ impl JobLaw {
         }
         stops.sort_unstable_by(f64::total_cmp);
         stops.dedup();
-        let range = Upper { from: 0.0, end: member.expires, index, stops: &stops };
+        let range = Upper { from: 0.0, end: member.expires, index, stops: &stops, absolute: [0.0; 2] };
         let steps = self.open_steps(group);
         let [busy, _] = upper("busy", &range, |t| {
             let open = libm::exp(-member.hazard(t));

@@ -68,7 +68,9 @@ impl Snapshot {
     pub(super) fn complete(&self) -> f64 {
         let missed = self.optional(Rest::Missed);
         let open = self.optional(Rest::Open);
-        let within = if open.is_empty() {
+        let within = if self.spare >= missed.n() + open.n() {
+            1.0
+        } else if open.is_empty() {
             missed.fewer_than(self.spare + 1)
         } else if missed.is_empty() {
             open.fewer_than(self.spare + 1)
@@ -109,7 +111,7 @@ impl Snapshot {
         let ln_live = self.ln_answered(|part| part.required && part.rest == Rest::Open);
         let open = self.optional(Rest::Open);
         let held = u64::from(self.held == Held::Optional);
-        let waits = if open.is_empty() && held == 0 {
+        let waits = if self.spare >= missed.n() + open.n() + held {
             0.0
         } else {
             let tails = |most: u64| open.tails(most - held);
@@ -129,7 +131,7 @@ impl Snapshot {
         let others = self.optional(Rest::Open);
         let borne = missed.fewer_than(self.borne + 1);
         let both = |most: u64| marked_tails(&marked, &others, most);
-        let waits = if marked.is_empty() {
+        let waits = if marked.is_empty() || self.spare >= missed.n() + marked.n() + others.n() {
             0.0
         } else {
             self.over_misses(&missed, |least| both(least)[least as usize - 1], both)

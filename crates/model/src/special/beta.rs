@@ -58,7 +58,7 @@ pub fn branch_hazard(h: f64, k: u64, n: u64) -> f64 {
         return h;
     }
     // At least one must have answered, and all having answered is enough.
-    let (low, high) = (h / n as f64, first_hazard(h, n));
+    let (low, high) = ((h / n as f64).max(f64::MIN_POSITIVE), first_hazard(h, n));
     let target = libm::log(h);
     let root = bracketed_root(libm::log(low), libm::log(high), |w| {
         libm::log(barrier_hazard(libm::exp(w), k, n)) - target

@@ -10,7 +10,7 @@
 //! (Abramowitz and Stegun 26.2.12); the inverse by AS 241 (Wichura, Applied Statistics 37, 1988), which is given to
 //! 16 digits down to 1e-316, and beyond that by Newton steps on H.
 
-use core::f64::consts::{FRAC_1_SQRT_2, PI};
+use core::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
 use super::complement;
 
@@ -20,6 +20,8 @@ const FAR: f64 = 25.0;
 const FRAC_1_SQRT_2_LOW: f64 = -4.833_646_656_726_457e-17;
 /// `ln √(2π)`.
 const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+/// From this hazard on the leading order has all digits.
+const LEADING_ORDER: f64 = 1e18;
 /// AS 241 holds down to `s = 1e-316`; beyond this hazard Newton steps take over.
 const AS241_HAZARD: f64 = 700.0;
 
@@ -30,7 +32,7 @@ pub fn normal_hazard(z: f64) -> f64 {
     } else if z < FAR {
         -libm::log(upper(z))
     } else {
-        z * z / 2.0 + libm::log(z) + LN_SQRT_2PI - libm::log1p(series(z))
+        z * (z / 2.0) + libm::log(z) + LN_SQRT_2PI - libm::log1p(series(z))
     }
 }
 
@@ -115,10 +117,10 @@ fn series(z: f64) -> f64 {
 
 /// Newton on H from the leading order; H is convex, so every step from the right side stays there.
 fn far_quantile(h: f64) -> f64 {
-    if h.is_infinite() {
-        return h;
+    let mut z = SQRT_2 * libm::sqrt(h);
+    if h > LEADING_ORDER {
+        return z;
     }
-    let mut z = libm::sqrt(2.0 * h);
     for _ in 0..4 {
         z -= (normal_hazard(z) - h) / normal_hazard_rate(z);
     }
