@@ -200,9 +200,8 @@ impl SharedLimiter {
         if UNDER.with_borrow(|under| under.contains(&Arc::as_ptr(&self.0))) {
             return Err(Refusal::Limiter);
         }
-        let now = self.0.clock.now();
         let until = until.map(|until| self.0.clock.time(until));
-        let mut state = lock(&self.0.state);
+        let (mut state, now) = self.lock();
         let ticket = state.limiter.ask(now, class, weight, until)?;
         state.waiters.insert(ticket, Waiter { mailbox: Arc::clone(mailbox), attempt, budget });
         Ok(Place { limiter: self.clone(), ticket })
@@ -210,13 +209,13 @@ impl SharedLimiter {
 
     /// Hands out what is free by now.
     pub(crate) fn serve(&self) {
-        self.hand_out(lock(&self.0.state), self.0.clock.now()).send();
+        let (state, now) = self.lock();
+        self.hand_out(state, now).send();
     }
 
     /// When the owner of `mailbox` must call [`SharedLimiter::serve`], if it is at the head of the queue.
     pub(crate) fn alarm_of(&self, mailbox: &Arc<Mailbox>) -> Option<Instant> {
-        let now = self.0.clock.now();
-        let mut state = lock(&self.0.state);
+        let (mut state, now) = self.lock();
         let head = state.limiter.next()?;
         let mine = Arc::ptr_eq(&state.waiters.get(&head)?.mailbox, mailbox);
         let at = state.limiter.next_at(now).filter(|_| mine)?;
@@ -226,8 +225,7 @@ impl SharedLimiter {
     /// A server asked to slow down for `pause`, from now on: nobody gets a permit until then, and waiters for whom that is
     /// too late are refused. Attempts of jobs say so with [`AttemptError::pushback`](crate::AttemptError::pushback).
     pub fn push_back(&self, pause: Duration) {
-        let now = self.0.clock.now();
-        let mut state = lock(&self.0.state);
+        let (mut state, now) = self.lock();
         let mut refused = Outbox::default();
         for ticket in state.limiter.push_back(now, span(pause)) {
             if let Some(waiter) = state.waiters.remove(&ticket) {
@@ -236,6 +234,14 @@ impl SharedLimiter {
         }
         self.hand_out(state, now).send();
         refused.send();
+    }
+
+    /// The state, and the time, which is read under the lock: whoever has the state never holds an earlier instant than
+    /// the one before, which the limiter would take for a time at which nothing is free yet.
+    fn lock(&self) -> (MutexGuard<'_, State>, Time) {
+        let state = lock(&self.0.state);
+        let now = self.0.clock.now();
+        (state, now)
     }
 
     fn hand_out(&self, mut state: MutexGuard<'_, State>, now: Time) -> Outbox {
