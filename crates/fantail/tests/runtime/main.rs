@@ -1,7 +1,6 @@
 //! The runtime under tokio: what it promises to the one who joins a job, drops it, or shares a limiter with it.
 
 mod budget;
-mod clock;
 mod cancellation;
 mod coop;
 mod join;
