@@ -1,6 +1,5 @@
 //! What the command line says, and nothing that depends on the world.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -19,7 +18,7 @@ pub(crate) struct Args {
 
 const AFTER_HELP: &str = "\
 Examples:
-  fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 --strategy all --strategy first:5
+  fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy all --strategy first:5
   fantail check plan.toml
   fantail serve --demo
 
@@ -92,7 +91,8 @@ Examples:
   fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s
   fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 \\
       --strategy all --strategy first:5 --strategy hedge:p95 --format json
-  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy first:5+deadline:2.5s+at-least:3
+  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \\
+      --strategy all --strategy first:5+deadline:2.5s+at-least:3
   fantail predict examples/enrich.toml -p p50,p99
 
 Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input.";
@@ -123,16 +123,16 @@ pub(crate) struct ServeArgs {
     pub(crate) demo: bool,
 
     /// Whether the demo sends documents by itself.
-    #[arg(long, value_enum, value_name = "on|off", default_value_t = Traffic::On, hide_possible_values = true, requires = "demo")]
+    #[arg(long, value_enum, value_name = "on|off", default_value_t = Traffic::On, hide_possible_values = true, conflicts_with = "file")]
     pub(crate) traffic: Traffic,
 
     /// Address for requests; port 0 takes a free one.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: String,
 
     /// Address for operators: health, metrics, drain. Keep it private.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9901")]
-    pub(crate) admin: SocketAddr,
+    pub(crate) admin: String,
 
     /// Where backfill keeps what is missing [default: ./fantail.db; the demo: a temporary folder].
     #[arg(long, value_name = "PATH")]

@@ -4,6 +4,7 @@ mod demo;
 mod stop;
 
 use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
     let backfills = config.plans.iter().any(|entry| entry.route.is_some() && entry.backfill.is_some());
     let store = args.store.clone().unwrap_or_else(|| PathBuf::from(STORE));
     let stop = Stop::listen()?;
-    let options = ServeOptions { listen: args.listen, admin: args.admin, store: Some(store.clone()) };
+    let options = options(args, store.clone())?;
     let gateway = Gateway::bind(config, options).await.map_err(refused)?;
     for route in &routes {
         output::say(route);
@@ -51,6 +52,23 @@ async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
     gateway.serve(stop.wait()).await;
     output::say(&"drained");
     Ok(())
+}
+
+fn options(args: &ServeArgs, store: PathBuf) -> anyhow::Result<ServeOptions> {
+    let (listen, admin) = (address("--listen", &args.listen)?, address("--admin", &args.admin)?);
+    Ok(ServeOptions { listen, admin, store: Some(store) })
+}
+
+/// The first address that a host and a port stand for.
+fn address(option: &str, text: &str) -> anyhow::Result<SocketAddr> {
+    let found = text.to_socket_addrs().map(|mut addresses| addresses.next());
+    let why = match found {
+        Ok(Some(address)) => return Ok(address),
+        Ok(None) => "it has no address".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let expected = "expected HOST:PORT, like 127.0.0.1:8080";
+    Err(Failure::invalid(format_args!("{option}: `{text}`: {why}; {expected}")))
 }
 
 /// Whoever waits for the line knows by it that connections are taken.

@@ -8,15 +8,15 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use anyhow::Context;
+use fantail_gateway::Gateway;
 use fantail_gateway::demo::{Demo, Measured, PLAN, Traffic};
-use fantail_gateway::{Gateway, ServeOptions};
 use fantail_model::{Law, Level};
 use fantail_planfile::PlanEntry;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tokio::sync::oneshot;
 
 use super::stop::Stop;
-use super::{refused, say_ready};
+use super::{options, refused, say_ready};
 use crate::args::{self, ServeArgs};
 use crate::failure;
 use crate::{describe, number, output};
@@ -37,8 +37,7 @@ pub(super) async fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let path = route.trim_start_matches(char::is_alphabetic).trim_start();
     let folder = tempfile::tempdir().context("can't make a temporary folder")?;
     let store = args.store.clone().unwrap_or_else(|| folder.path().join(super::STORE));
-    let options = ServeOptions { listen: args.listen, admin: args.admin, store: Some(store) };
-    let gateway = Gateway::bind(demo.config.clone(), options).await.map_err(refused)?;
+    let gateway = Gateway::bind(demo.config.clone(), options(args, store)?).await.map_err(refused)?;
     let addr = gateway.addr();
     say_ready(&gateway);
 
@@ -124,6 +123,7 @@ fn footnotes(measured: &Measured) -> anyhow::Result<Vec<String>> {
     let mut lines = vec![
         "95 % of such runs: where each figure of a run lies in 95 of 100 runs if the row of the plan that is served holds: order statistics for p50 and p90, binomial for the shares."
             .to_owned(),
+        "extra: copies for each call that is not one.".to_owned(),
     ];
     if let Some(overhead) = measured.overhead(Level::MEDIAN, Level::below(0.95)?) {
         let overhead = number::duration(overhead.value);
