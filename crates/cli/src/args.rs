@@ -130,7 +130,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub(crate) listen: String,
 
-    /// Address for operators: health, metrics, drain. Keep it private.
+    /// Address for operators: `/livez`, `/readyz`, `/status.json`. Keep it private.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9901")]
     pub(crate) admin: String,
 
@@ -144,8 +144,9 @@ Examples:
   fantail serve --demo
   fantail serve plan.toml --listen 0.0.0.0:8080 --store /var/lib/fantail/backfill.db
 
-Prints `ready: http://HOST:PORT` on standard error when requests are taken. SIGTERM or Ctrl-C lets jobs in flight
-finish; a second Ctrl-C ends at once. Warnings go to standard error; RUST_LOG=debug says more.
+Prints `ready: http://HOST:PORT` on standard error when requests are taken. SIGTERM or Ctrl-C lets \
+jobs in flight finish; a second Ctrl-C ends at once. Warnings go to standard error; RUST_LOG=debug \
+says more.
 
 Exit codes: 0 drained, 1 failure (a port in use, say), 2 usage or invalid input, 130 ended by a second Ctrl-C.";
 

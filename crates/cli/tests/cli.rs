@@ -261,7 +261,7 @@ fn wrong_usage_says_what_is_right() {
     fails(&["check"], 2, &["Usage: fantail check"]);
     fails(&["serve"], 2, &["Usage: fantail serve"]);
     fails(&["serve", "plan.toml", "--demo"], 2, &["cannot be used with"]);
-    fails(&["serve", "plan.toml", "--traffic", "off"], 2, &["cannot be used with '[FILE]'"]);
+    fails(&["serve", "plan.toml", "--traffic", "off"], 2, &["cannot be used with '--traffic <on|off>'"]);
     for wrong in ["8080", "127.0.0.1", "127.0.0.1:99999"] {
         fails(&["serve", "--demo", "--listen", wrong], 2, &["--listen: ", wrong, "expected HOST:PORT"]);
     }
