@@ -199,6 +199,7 @@ fn a_plan_whose_gate_one_job_fills_has_no_figures_and_says_why() {
     let stderr = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("enrich: not predicted: limiter `llm` is busy"), "{stderr}");
+    assert!(stderr.contains("not included yet"), "{stderr}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let enrich = &report["strategies"][0];
     assert_eq!(enrich["quantiles_s"]["p99"], Value::Null);

@@ -33,7 +33,11 @@ fn say_what_is_missing(report: &Report) -> bool {
     for strategy in &report.strategies {
         if let Err(reasons) = &strategy.outlook {
             missing = true;
-            output::say(&format_args!("error: {}: not predicted: {}", strategy.name, reasons.join("; ")));
+            let reasons = reasons.join("; ");
+            output::say(&format_args!(
+                "error: {}: not predicted: {reasons}; plans like it are not included yet",
+                strategy.name
+            ));
         }
     }
     missing
