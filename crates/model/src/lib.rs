@@ -3,6 +3,7 @@
 
 extern crate alloc;
 
+mod asymptotes;
 mod branch;
 mod draws;
 mod error;
@@ -15,6 +16,7 @@ pub mod sim;
 mod solve;
 pub mod special;
 
+pub use asymptotes::{Asymptotes, Estimates};
 pub use error::LawError;
 pub use law::Law;
 pub use level::Level;

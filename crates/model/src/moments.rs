@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 
-use crate::numeric::integrate;
+use crate::numeric::{LATEST, integrate};
 use crate::special::complement;
 use crate::{Law, LawError};
 
@@ -62,26 +62,31 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
 }
 
 /// Mean and variance of the last of n, for a smooth law with a light tail; `None` where the sum would not reach far enough.
-///
-/// The last is at `Q(e^(-E/n))` with E a unit exponential; in `y = ln E` its density is `e^(y - e^y)`, analytic in a strip,
-/// so the trapezoid rule converges geometrically: step 1/4 has all digits.
 pub(crate) fn of_last(law: &Law, n: u64) -> Option<Moments> {
-    const STEP: f64 = 0.25;
-    const HIGHEST: i32 = 17;
-    const LOWEST: i32 = -320;
     let mut kinks = Vec::new();
     law.kinks(&mut kinks);
     let start = law.inverse_hazard(0.0);
     if law.tail_index().is_finite() || kinks.iter().any(|kink| *kink > start) {
         return None;
     }
+    of_last_value(n, |h| law.inverse_hazard(h))
+}
+
+/// Mean and variance of the last of n values, given the value at a hazard; `None` likewise.
+///
+/// The last is at `Q(e^(-E/n))` with E a unit exponential; in `y = ln E` its density is `e^(y - e^y)`, analytic in a strip,
+/// so the trapezoid rule converges geometrically: step 1/4 has all digits.
+pub(crate) fn of_last_value(n: u64, inverse: impl Fn(f64) -> f64) -> Option<Moments> {
+    const STEP: f64 = 0.25;
+    const HIGHEST: i32 = 17;
+    const LOWEST: i32 = -320;
     let mut nodes = Vec::with_capacity(200);
     let (mut weights, mut first, mut quiet) = (0.0, 0.0, 0);
     for i in (LOWEST..=HIGHEST).rev() {
         let y = STEP * f64::from(i);
         let e = libm::exp(y);
         let weight = STEP * libm::exp(y - e);
-        let time = law.inverse_hazard(complement(e / n as f64));
+        let time = inverse(complement(e / n as f64));
         weights += weight;
         first += weight * time;
         nodes.push((weight, time));
@@ -100,12 +105,14 @@ pub(crate) fn stops(curve: &dyn Curve) -> Vec<f64> {
     let mut stops = Vec::with_capacity(40);
     curve.kinks(&mut stops);
     stops.extend(LANDMARKS.map(|h| curve.inverse(h)));
-    stops.retain(|t| t.is_finite());
+    stops.retain(|t| (EARLIEST..=LATEST).contains(t));
     stops.sort_unstable_by(f64::total_cmp);
     stops.dedup();
     stops
 }
 
+/// Times before it, in seconds, are as good as 0: their quotients with a scale lose digits at the end of the floats.
+const EARLIEST: f64 = 1e-280;
 /// Hazards whose quantiles lie next to every feature of a law.
 pub(crate) const LANDMARKS: [f64; 21] = [
     1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.4, 2.3, 3.5, 5.0, 8.0, 12.0, 18.0, 26.0, 38.0, 60.0,

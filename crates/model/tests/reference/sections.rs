@@ -1,7 +1,7 @@
 //! How each section of the reference file is read from the model.
 
 use fantail_model::special::{barrier_hazard, branch_hazard, erfcx, normal_hazard, normal_quantile};
-use fantail_model::{Group, GroupedPlan, JobLaw, Law, Level};
+use fantail_model::{Asymptotes, Group, GroupedPlan, JobLaw, Law, Level};
 
 use super::Found;
 use super::row::{Row, above, all, below, first, hedged, level, quantile_at};
@@ -53,10 +53,16 @@ impl Row {
     }
 
     fn gumbel(&self) -> Option<Found> {
-        let k = self.count("k");
+        let slowest = Asymptotes::of_normal(self.count("k")).unwrap();
         Some(match self.quantity.as_str() {
-            "median" => Found::exactly(normal_quantile(branch_hazard(Level::MEDIAN.hazard(), k, k))),
-            "b_exact" => Found::exactly(normal_quantile((k as f64).ln())),
+            "mean" => Found::integral(slowest.mean.exact),
+            "median" => Found::exactly(slowest.median.exact),
+            "b_leading" => Found::exactly(slowest.leading),
+            "b_second" => Found::exactly(slowest.second),
+            "b_exact" => Found::exactly(slowest.centre),
+            "gumbel_mean_textbook" => Found::exactly(slowest.mean.textbook),
+            "gumbel_mean_exact_constants" => Found::exactly(slowest.mean.gumbel),
+            "gumbel_median_exact_constants" => Found::exactly(slowest.median.gumbel),
             _ => return None,
         })
     }
@@ -84,7 +90,15 @@ impl Row {
     fn articles(&self) -> Option<Found> {
         let job = |k: u64| all(k, Law::exponential(1.0).unwrap());
         let level = |p: f64| Level::at_hazard(branch_hazard(above(1.0 - p).hazard(), 5, 5)).unwrap().p();
+        // A tenth of sigma, at a distance from the median in standard deviations.
+        let tenth = |z: f64| {
+            let level = Level::at_hazard(normal_hazard(z)).unwrap();
+            Law::log_normal(1.0, 0.1).unwrap().quantile(level)
+        };
         Some(match self.text("id") {
+            "sqrt_2_ln_k" => Found::exactly(Asymptotes::of_normal(self.count("k")).unwrap().leading),
+            "exp_043" => Found::exactly(tenth(4.3)),
+            "exp_01" => Found::exactly(tenth(1.0)),
             "sigma_cut_factor" => {
                 let median = |sigma: f64| {
                     all(self.count("k"), Law::log_normal(1.0, sigma).unwrap()).quantile(Level::MEDIAN).value
