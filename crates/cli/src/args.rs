@@ -22,7 +22,7 @@ Examples:
   fantail check plan.toml
   fantail serve --demo
 
-Exit codes: 0 done, 1 failure, 2 usage or invalid input.
+Exit codes: 0 done, 1 failure, 2 usage or invalid input, 3 a goal is not met.
 `fantail help COMMAND` has more on each command.";
 
 #[derive(Debug, Subcommand)]
@@ -64,8 +64,8 @@ pub(crate) struct PredictArgs {
     /// Law of the latency of one call.
     ///
     /// A family with its parameters, `exponential:mean=1s`, `lognormal:median=1s,sigma=0.6`,
-    /// `weibull:shape=0.7,scale=1s`, `loglogistic:alpha=1s,beta=3` or `pareto:xm=1s,alpha=2.5`, each with
-    /// `,shift=20ms` if need be; percentiles, `p50=0.8s,p95=1.5s,p99=2.4s`, through which a law is fitted; or a
+    /// `weibull:shape=0.7,scale=1s`, `gamma:shape=2,scale=0.5s`, `loglogistic:alpha=1s,beta=3` or
+    /// `pareto:xm=1s,alpha=2.5`, each with `,shift=20ms` if need be; percentiles, `p50=0.8s,p95=1.5s,p99=2.4s`, through which a law is fitted; or a
     /// mixture, `0.95*lognormal:median=1s,sigma=0.3|0.05*pareto:xm=2s,alpha=2.5`.
     #[arg(short, long, value_name = "LAW", requires = "n")]
     pub(crate) latency: Option<String>,
@@ -81,6 +81,14 @@ pub(crate) struct PredictArgs {
     #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
     pub(crate) percentiles: String,
 
+    /// What every strategy has to keep, like `p99<2.5s`; may be given several times.
+    ///
+    /// A measure, `<`, `<=`, `>` or `>=`, and a bound: a percentile or `mean` with a duration; `complete`, `partial` or
+    /// `failed` with a share; `extra_requests` or `extra_busy` with a percentage; `cost` with an amount. What does not
+    /// hold is named on standard error and ends in exit code 3.
+    #[arg(short, long = "assert", value_name = "GOAL")]
+    pub(crate) asserts: Vec<String>,
+
     /// How to print the result.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -94,8 +102,9 @@ Examples:
   fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \\
       --strategy all --strategy first:5+deadline:2.5s+at-least:3
   fantail predict examples/enrich.toml -p p50,p99
+  fantail predict examples/enrich.toml --assert 'p99<=2.5s' --assert 'failed<0.5%'
 
-Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input.";
+Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input, 3 an assert does not hold.";
 
 /// How a prediction is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -414,3 +414,50 @@ fn help_and_version_go_to_stdout() {
         assert!(help.contains(&format!("Examples:\n  fantail {command} ")), "{help}");
     }
 }
+
+/// Checks the exit code and what is said of asserts, beside a report that is printed all the same.
+fn asserts(args: &[&str], code: i32, expected: &str) {
+    let output = run(args);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(code), expected), "{args:?}");
+    assert!(!output.stdout.is_empty(), "{args:?}");
+}
+
+#[test]
+fn an_assert_that_does_not_hold_is_named_with_figure_and_bound() {
+    let with = |more: &[&'static str]| [&EIGHT[..], &THREE, more].concat();
+    asserts(&with(&["--assert", "p99<7s", "--assert", "extra_requests<=5%"]), 0, "");
+    for format in ["text", "json", "csv", "md"] {
+        asserts(
+            &with(&["--assert", "p99<5s", "--assert", "extra_busy<1%", "--format", format]),
+            3,
+            "error: all: p99<5s does not hold: p99 is 6.13 s\n\
+             error: hedge:p95: extra_busy<1% does not hold: extra_busy is +1.1 %\n",
+        );
+    }
+    asserts(
+        &[&EIGHT[..], &["--assert", "complete<100%", "--assert", "cost<1", "--assert", "p97.5<2s"]].concat(),
+        3,
+        "error: all: complete<100% does not hold: complete is 100 % (1)\n\
+         error: all: cost<1 does not hold: cost is not known: no branch states a cost\n\
+         error: all: p97.5<2s does not hold: p97.5 is 5.15 s\n",
+    );
+}
+
+#[test]
+fn a_strategy_without_figures_fails_its_asserts() {
+    let file = PlanFile::new(ENRICH.replace("gate = 10", "gate = 3"));
+    let output = run(&["predict", file.as_str(), "--assert", "p99<1h"]);
+    assert_eq!(output.status.code(), Some(1));
+    let file = PlanFile::new(ENRICH);
+    asserts(
+        &["predict", file.as_str(), "--assert", "failed<0.5%", "--assert", "p99<=2.5s"],
+        3,
+        "error: enrich: failed<0.5% does not hold: failed is 0.55 %\n",
+    );
+}
+
+#[test]
+fn a_wrong_assert_is_refused_at_its_column() {
+    let args = [&EIGHT[..], &["--assert", "faild<1%", "--assert", "p99<2"]].concat();
+    fails(&args, 2, &["goal:1:1: ", "did you mean `failed`?", "goal:1:5: `2` has no unit"]);
+}

@@ -1,4 +1,4 @@
-//! The texts of fantail: plan files and laws, routes, plans in short form and percentiles on a command line.
+//! The texts of fantail: plan files and laws, routes; plans in short form, goals and percentiles on a command line.
 //!
 //! Everything that is wrong with a text is found at once, each at its line and column, with what was expected and the
 //! nearest right word. Nothing here knows a file: [`Config::parse`] takes its bytes.
@@ -7,6 +7,7 @@
 
 mod config;
 mod decimal;
+mod goal;
 pub mod keys;
 mod law;
 mod percentile;
@@ -18,6 +19,7 @@ mod text;
 mod url;
 
 pub use config::{Backfill, BranchEntry, Config, Match, PlanEntry, Serves};
+pub use goal::{Goal, Measure};
 pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;
 pub use problem::{Problem, Problems};

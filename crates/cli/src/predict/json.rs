@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fantail_model::Group;
 use serde::{Serialize, Serializer};
 
-use super::report::{Figures, Report, Strategy, required, word};
+use super::report::{BUSY_FOR_EVER, Figures, Report, Strategy, UNPRICED, required, word};
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let document = Document {
@@ -100,8 +100,8 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         .as_ref()
         .map_err(String::clone)
         .and_then(|figures| figures.prices.as_ref().map_err(String::clone));
-    let for_ever = || "busy for ever, with copies and without".to_owned();
-    let unpriced = || "no branch states a cost".to_owned();
+    let for_ever = || BUSY_FOR_EVER.to_owned();
+    let unpriced = || UNPRICED.to_owned();
     let quantiles = report.labels.iter().enumerate().map(|(i, label)| {
         let quantile = figures.as_ref().map(|figures| figures.quantiles[i]).map_err(String::clone);
         (label.as_str(), nulls.number(&format!("quantiles_s.{label}"), quantile))

@@ -1,5 +1,6 @@
 //! `fantail predict`: how long jobs take, how they end and what copies cost.
 
+mod asserts;
 mod columns;
 mod csv;
 mod json;
@@ -24,7 +25,15 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         Format::Md => markdown::render(&report),
     };
     output::print(rendered)?;
-    Ok(if say_what_is_missing(&report) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let missing = say_what_is_missing(&report);
+    let broken = asserts::say_what_does_not_hold(&report);
+    Ok(if missing {
+        ExitCode::FAILURE
+    } else if broken {
+        ExitCode::from(3)
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Says which strategies have no figures, and why; whether there are any.

@@ -1,7 +1,7 @@
 //! The figures of every strategy, whatever they are printed as.
 
 use fantail_model::{GroupedPlan, JobLaw, Method, SolveError, solve};
-use fantail_planfile::Percentile;
+use fantail_planfile::{Goal, Measure, Percentile};
 
 use super::request::{Branches, Request, Setting, Stated};
 use crate::describe;
@@ -12,6 +12,8 @@ pub(crate) struct Report {
     pub(super) setting: Option<Setting>,
     /// The labels of the quantiles, in the order asked.
     pub(super) labels: Vec<String>,
+    /// What every strategy has to keep.
+    pub(super) asserts: Vec<Goal>,
     pub(super) strategies: Vec<Strategy>,
 }
 
@@ -47,6 +49,8 @@ pub(super) struct Figures {
     pub(super) sends_copy: f64,
     pub(super) method: Method,
     pub(super) assumes: Vec<String>,
+    /// What each assert is about, in their order, or why there is no such figure.
+    pub(super) asserted: Vec<Result<f64, String>>,
 }
 
 /// What a plan costs beside time.
@@ -60,10 +64,11 @@ pub(super) struct Prices {
 
 impl Report {
     pub(super) fn new(request: Request) -> Report {
-        let Request { percentiles, setting, strategies } = request;
-        let strategies = strategies.into_iter().map(|stated| strategy(stated, &percentiles)).collect();
+        let Request { percentiles, asserts, setting, strategies } = request;
+        let strategies =
+            strategies.into_iter().map(|stated| strategy(stated, &percentiles, &asserts)).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
-        Report { setting, labels, strategies }
+        Report { setting, labels, asserts, strategies }
     }
 
     /// The figures of the strategies that have any.
@@ -72,7 +77,7 @@ impl Report {
     }
 }
 
-fn strategy(stated: Stated, percentiles: &[Percentile]) -> Strategy {
+fn strategy(stated: Stated, percentiles: &[Percentile], asserts: &[Goal]) -> Strategy {
     let Stated { name, file, plan, fit_error } = stated;
     let (description, plan, law) = match plan {
         Branches::Counted(plan) => {
@@ -90,7 +95,7 @@ fn strategy(stated: Stated, percentiles: &[Percentile]) -> Strategy {
         description,
         fit_error,
         slowest_percent: -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1(),
-        outlook: law.map(|law| figures(&law, percentiles)).map_err(reasons),
+        outlook: law.map(|law| figures(&law, percentiles, asserts)).map_err(reasons),
         plan,
     }
 }
@@ -103,10 +108,10 @@ fn reasons(error: SolveError) -> Vec<String> {
     }
 }
 
-fn figures(law: &JobLaw, percentiles: &[Percentile]) -> Figures {
+fn figures(law: &JobLaw, percentiles: &[Percentile], asserts: &[Goal]) -> Figures {
     let verdicts = law.verdicts();
     let text = |error: SolveError| error.to_string();
-    Figures {
+    let mut figures = Figures {
         quantiles: percentiles.iter().map(|percentile| law.quantile(percentile.level()).value).collect(),
         mean: law.mean().map(|mean| mean.value).map_err(text),
         sd: law.sd().map(|sd| sd.value).map_err(text),
@@ -118,8 +123,31 @@ fn figures(law: &JobLaw, percentiles: &[Percentile]) -> Figures {
         sends_copy: law.sends_copy() + 0.0,
         method: verdicts.method,
         assumes: law.assumptions().iter().map(ToString::to_string).collect(),
+        asserted: Vec::new(),
+    };
+    figures.asserted = asserts.iter().map(|goal| measured(goal.measure(), law, &figures)).collect();
+    figures
+}
+
+/// What a goal is about, or why there is no such figure.
+fn measured(measure: &Measure, law: &JobLaw, figures: &Figures) -> Result<f64, String> {
+    let prices = || figures.prices.as_ref().map_err(String::clone);
+    match measure {
+        Measure::Quantile(percentile) => Ok(law.quantile(percentile.level()).value),
+        Measure::Mean => figures.mean.clone(),
+        Measure::Complete => Ok(figures.complete),
+        Measure::Partial => Ok(figures.partial),
+        Measure::Failed => Ok(figures.failed),
+        Measure::ExtraRequests => prices().map(|prices| prices.extra_requests),
+        Measure::ExtraBusy => prices()?.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned()),
+        Measure::Cost => prices()?.cost.ok_or_else(|| UNPRICED.to_owned()),
     }
 }
+
+/// Why there is no extra busy time.
+pub(super) const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
+/// Why there is no cost.
+pub(super) const UNPRICED: &str = "no branch states a cost";
 
 fn prices(prices: fantail_model::Prices) -> Prices {
     // Adding zero makes a zero of a negative one, which an empty sum is.

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use fantail_core::Plan;
 use fantail_model::{GroupedPlan, Law};
-use fantail_planfile::{Percentile, PlanEntry, ShortForm, parse_law};
+use fantail_planfile::{Goal, Percentile, PlanEntry, ShortForm, parse_law};
 
 use crate::args::PredictArgs;
 use crate::failure::Failure;
@@ -13,6 +13,8 @@ use crate::input;
 /// What is to be predicted.
 pub(super) struct Request {
     pub(super) percentiles: Vec<Percentile>,
+    /// What every strategy has to keep.
+    pub(super) asserts: Vec<Goal>,
     /// The like branches that all strategies are about; `None` for plans of files.
     pub(super) setting: Option<Setting>,
     pub(super) strategies: Vec<Stated>,
@@ -52,6 +54,7 @@ impl Request {
     pub(super) fn new(args: &PredictArgs) -> anyhow::Result<Request> {
         let mut faults = Faults::default();
         let percentiles = faults.keep(Percentile::parse_list(&args.percentiles));
+        let asserts = args.asserts.iter().filter_map(|text| faults.keep(Goal::parse(text))).collect();
         let setting = args.n.zip(args.latency.clone()).map(|(n, latency)| Setting { n, latency });
         let strategies = match &setting {
             Some(setting) => short(&mut faults, setting, &args.strategies),
@@ -59,7 +62,7 @@ impl Request {
             None => from_files(&mut faults, args),
         };
         faults.none()?;
-        Ok(Request { percentiles: percentiles.unwrap_or_default(), setting, strategies })
+        Ok(Request { percentiles: percentiles.unwrap_or_default(), asserts, setting, strategies })
     }
 }
 

@@ -1,0 +1,43 @@
+//! `--assert`: what every strategy has to keep.
+
+use fantail_planfile::{Goal, Measure};
+
+use super::report::Report;
+use crate::{number, output};
+
+/// Says which asserts do not hold, with figure and bound; whether there are any. Strategies without figures are not
+/// looked at.
+pub(super) fn say_what_does_not_hold(report: &Report) -> bool {
+    let mut broken = false;
+    for strategy in &report.strategies {
+        let Ok(figures) = &strategy.outlook else { continue };
+        for (goal, figure) in report.asserts.iter().zip(&figures.asserted) {
+            if let Some(why) = broken_by(goal, figure) {
+                broken = true;
+                output::say(&format_args!("error: {}: {goal} does not hold: {why}", strategy.name));
+            }
+        }
+    }
+    broken
+}
+
+/// Why a goal is not met; `None` when it is.
+fn broken_by(goal: &Goal, figure: &Result<f64, String>) -> Option<String> {
+    match figure {
+        Ok(figure) if goal.is_met(*figure) => None,
+        Ok(figure) => Some(format!("{} is {}", goal.measure(), shown(goal, *figure))),
+        Err(why) => Some(format!("{} is not known: {why}", goal.measure())),
+    }
+}
+
+/// The figure, with all its digits when it would look like the bound without them.
+fn shown(goal: &Goal, figure: f64) -> String {
+    let (short, unit): (fn(f64) -> String, _) = match goal.measure() {
+        Measure::Quantile(_) | Measure::Mean => (number::duration, " s"),
+        Measure::Complete | Measure::Partial | Measure::Failed => (number::percent, ""),
+        Measure::ExtraRequests | Measure::ExtraBusy => (number::change, ""),
+        Measure::Cost => (number::amount, ""),
+    };
+    let text = short(figure);
+    if text == short(goal.bound()) { format!("{text} ({figure}{unit})") } else { text }
+}
