@@ -75,11 +75,12 @@ impl Family for Hedged {
         let Some(last) = index.checked_sub(1).map(|i| self.offsets[i]) else { return latest };
         let attempts = self.started(last).count();
         let earliest = self.base.inverse_hazard(h / attempts as f64);
-        if last == 0.0 {
-            // Only attempts from the start on: the hazard is a multiple of one attempt's.
-            return earliest;
-        }
         let next = self.offsets.get(index).copied().unwrap_or(f64::INFINITY);
+        if last == 0.0 {
+            // Only attempts from the start on: the hazard is a multiple of one attempt's. Where it is flat, the next offset
+            // may have it too.
+            return earliest.min(next);
+        }
         // Closer to the offset than its own rounding there is nothing to resolve.
         let low = (earliest - last).max(last * f64::EPSILON / 2.0);
         last + time_at(h, low, latest.min(next) - last, |since| self.hazard(last + since))

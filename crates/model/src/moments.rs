@@ -202,5 +202,6 @@ fn lower(
 /// What the rounding of times near `centre` does to the integrals over a law of that width.
 fn resolution(centre: f64, width: f64) -> [f64; 2] {
     const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
-    [ROUNDINGS * centre, ROUNDINGS * centre * width]
+    let rounding = (ROUNDINGS * centre).max(EARLIEST);
+    [rounding, rounding * (width + rounding)]
 }

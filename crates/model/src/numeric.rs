@@ -72,7 +72,7 @@ pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: impl Fn(f64) -> f64) 
 type Pair = [f64; 2];
 
 /// Adaptive integration by the 15-point Gauss–Kronrod rule (QUADPACK, 1983) from the first to the last of `points`,
-/// which increase and should hold every kink. Relative precision about 2e-13 of each integral of a positive function.
+/// which increase and should hold every kink. Relative precision about 1e-12 of each integral of a positive function.
 ///
 /// Errors below `absolute` do not matter.
 ///
@@ -160,7 +160,7 @@ impl Piece {
                 difference
             };
             // A survival e^-H carries the rounding of H, some hundred ε far out: below it there is nothing to refine.
-            let floor = 2e-13 * kronrod.abs();
+            let floor = 1e-12 * kronrod.abs();
             (half * kronrod, if error <= floor { 0.0 } else { half * error })
         };
         let ((v0, e0), (v1, e1)) = (part(0), part(1));

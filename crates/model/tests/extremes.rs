@@ -75,7 +75,7 @@ fn plan() -> impl Strategy<Value = GroupedPlan> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn laws_of_any_parameters_have_readouts(law in law(), t in select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])) {
