@@ -1,4 +1,4 @@
-//! From attempts to a branch: race, hedge and deadline, each a law again.
+//! From attempts to a branch: race, hedge, restart and deadline, each a law again.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -117,6 +117,59 @@ impl fmt::Display for Hedged {
             write!(f, "{} {offset}s", if i == 0 { "" } else { "," })?;
         }
         Ok(())
+    }
+}
+
+/// An attempt until a time, then another in its place: `H(t) = H_base(at) + H_base(t - at)` from there on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Restarted {
+    /// Above 0.
+    pub(crate) at: f64,
+    /// `H_base(at)`, finite.
+    pub(crate) until: f64,
+    pub(crate) base: Arc<Law>,
+}
+
+impl Family for Restarted {
+    fn hazard(&self, t: f64) -> f64 {
+        if t < self.at { self.base.hazard(t) } else { self.until + self.base.hazard(t - self.at) }
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        if h <= self.until {
+            // At it, rounding must not lead past the restart.
+            self.base.inverse_hazard(h).min(self.at)
+        } else {
+            self.at + self.base.inverse_hazard(h - self.until)
+        }
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        self.base.rate(if t < self.at { t } else { t - self.at })
+    }
+
+    fn hazard_at_infinity(&self) -> f64 {
+        self.until + self.base.hazard_at_infinity()
+    }
+
+    fn tail_index(&self) -> f64 {
+        self.base.tail_index()
+    }
+
+    fn kinks(&self, into: &mut Vec<f64>) {
+        self.base.kinks(into);
+        into.extend([self.at, self.at + self.base.inverse_hazard(0.0)]);
+        let first = into.len();
+        self.base.kinks(into);
+        for kink in &mut into[first..] {
+            *kink += self.at;
+        }
+    }
+}
+
+impl fmt::Display for Restarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}) restarted after {}s", self.base, self.at)
     }
 }
 

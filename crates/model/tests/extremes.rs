@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use fantail_model::special::{barrier_hazard, branch_hazard, normal_hazard, normal_quantile};
+use fantail_model::special::{
+    barrier_hazard, branch_hazard, gamma_hazard, gamma_hazard_rate, gamma_quantile, normal_hazard,
+    normal_quantile,
+};
 use fantail_model::{Group, GroupedPlan, Law, Level, SolveError};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -16,6 +19,7 @@ fn law() -> impl Strategy<Value = Law> {
         scale().prop_map(|s| Law::exponential(s).unwrap()),
         (scale(), sigma).prop_map(|(m, s)| Law::log_normal(m, s).unwrap()),
         (scale(), shape()).prop_map(|(s, k)| Law::weibull(k, s).unwrap()),
+        (scale(), shape()).prop_map(|(s, k)| Law::gamma(k, s).unwrap()),
         (scale(), shape()).prop_map(|(s, k)| Law::log_logistic(s, k).unwrap()),
         (scale(), shape()).prop_map(|(s, k)| Law::pareto(s, k).unwrap()),
     ];
@@ -27,6 +31,9 @@ fn law() -> impl Strategy<Value = Law> {
             (inner.clone(), proptest::collection::vec(time(), 0..3))
                 .prop_map(|(law, delays)| law.hedged(&delays).unwrap()),
             (inner.clone(), time()).prop_map(|(law, deadline)| law.cut(deadline).unwrap()),
+            (inner.clone(), time()).prop_map(|(law, after)| law.restarted(after).unwrap()),
+            (inner.clone(), time(), select(vec![0.0, 1e-12, 0.5, 1.0]))
+                .prop_map(|(law, delay, q)| law.hedged_sometimes(delay, q).unwrap()),
             (inner.clone(), inner, select(vec![1e-12, 0.5, 0.999_999]))
                 .prop_map(|(a, b, w)| Law::mixture(&[(w, a), (1.0 - w, b)]).unwrap()),
         ]
@@ -143,6 +150,26 @@ fn a_billion_branches_have_readouts() {
         let mean = job.mean().unwrap().value;
         let (low, high) = (times[1], times[times.len() - 2]);
         assert!((low..=high).contains(&mean), "{k}: {mean}");
+    }
+}
+
+#[test]
+fn the_gamma_law_has_an_inverse_over_its_whole_range() {
+    for a in [0.01, 0.3, 1.0, 2.5, 15.9, 16.0, 40.0, 1e3, 1e6] {
+        let mut last = 0.0;
+        for i in -1_000..=1_000 {
+            let h = f64::from(i).exp2();
+            let x = gamma_quantile(a, h);
+            assert!(x >= last && x.is_finite(), "{a} {h}: {x} after {last}");
+            last = x;
+            if x < 1e-290 {
+                continue;
+            }
+            // A value has 53 bits: its rounding moves the hazard by the hazard's slope.
+            let (below, above) = (gamma_hazard(a, x * (1.0 - 4e-15)), gamma_hazard(a, x * (1.0 + 4e-15)));
+            assert!(below <= h * (1.0 + 1e-12) && h <= above * (1.0 + 1e-12), "{a} {h}: {below} {above}");
+            assert!(gamma_hazard_rate(a, x) >= 0.0);
+        }
     }
 }
 

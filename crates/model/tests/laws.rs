@@ -27,6 +27,47 @@ fn far_tails_keep_their_digits() {
 }
 
 #[test]
+fn a_gamma_has_the_values_that_others_got_wrong() {
+    close(Law::gamma(0.5, 1.0).unwrap().quantile(Level::below(0.01).unwrap()), 7.854_392_895_485_092e-5);
+    let quarter = Law::gamma(0.18, 1.0 / 0.18).unwrap().quantile(Level::below(0.25).unwrap());
+    assert!((quarter / 1.616_719_801_94e-3 - 1.0).abs() < 1e-11, "{quarter}");
+}
+
+#[test]
+fn a_gamma_of_a_whole_shape_is_a_sum_of_exponentials() {
+    // S = e^-x Σ x^i / i!, by positive terms; F by the rest of the same sum.
+    for shape in [1, 2, 5, 15, 16, 17, 60, 150] {
+        let law = Law::gamma(f64::from(shape), 1.0).unwrap();
+        for x in [1e-3, 0.3, 0.9, 1.1, 4.0, 15.0, 16.5, 40.0, 61.0, 140.0, 160.0, 400.0] {
+            let term = |i: i32| (-x + f64::from(i) * f64::ln(x) - libm::lgamma(f64::from(i) + 1.0)).exp();
+            let (above, below): (f64, f64) =
+                ((0..shape).map(term).sum(), (shape..shape + 1_000).map(term).sum());
+            for (found, expected) in [(law.survival(x), above), (law.cdf(x), below)] {
+                assert!((found - expected).abs() <= 1e-12 * expected, "{shape} {x}: {found} {expected}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_restart_begins_anew() {
+    // An exponential has no age.
+    let law = Law::exponential(0.5).unwrap();
+    for t in [0.1, 1.0, 1.3, 7.0] {
+        close(law.restarted(1.0).unwrap().survival(t), law.survival(t));
+    }
+    // A second chance for an answer that would not come.
+    let once = law.cut(1.0).unwrap();
+    close(once.restarted(2.0).unwrap().never(), once.never() * once.never());
+    assert_eq!(once.restarted(2.0).unwrap().hazard(1.5), once.hazard(1.0));
+    // The wait for a start is spent again.
+    let late = Law::pareto(1.0, 2.0).unwrap().restarted(3.0).unwrap();
+    close(late.survival(3.5), 1.0 / 9.0);
+    close(late.survival(5.0), 1.0 / 36.0);
+    close(late.quantile(late.level(3.0)), 3.0);
+}
+
+#[test]
 fn a_law_has_ends() {
     let shifted = Law::exponential(2.0).unwrap().shifted(0.5).unwrap();
     assert_eq!(shifted.quantile(Level::below(0.0).unwrap()), 0.5);
@@ -91,6 +132,10 @@ fn a_density_is_the_slope_of_the_cdf() {
         base.race(3).unwrap().shifted(0.2).unwrap(),
         Law::mixture(&[(0.9, base.clone()), (0.1, Law::pareto(0.5, 2.0).unwrap())]).unwrap(),
         Law::weibull(0.7, 1.0).unwrap(),
+        Law::gamma(0.4, 1.0).unwrap(),
+        Law::gamma(20.0, 0.05).unwrap(),
+        base.restarted(0.9).unwrap(),
+        base.hedged_sometimes(0.9, 0.3).unwrap(),
         Law::log_logistic(1.0, 3.0).unwrap(),
         Law::exponential(1.0).unwrap().cut(2.0).unwrap(),
     ];
@@ -112,6 +157,7 @@ fn a_law_prints_its_short_form() {
     check(Law::log_normal(0.8, 0.6), "lognormal:median=0.8s,sigma=0.6");
     check(Law::exponential(0.25), "exponential:mean=0.25s");
     check(Law::weibull(0.7, 1.0), "weibull:shape=0.7,scale=1s");
+    check(Law::gamma(2.0, 0.5), "gamma:shape=2,scale=0.5s");
     check(Law::log_logistic(1.0, 3.0), "loglogistic:alpha=1s,beta=3");
     check(Law::pareto(1.6, 2.5).unwrap().shifted(0.2), "pareto:xm=1.6s,alpha=2.5,shift=0.2s");
     let parts = [(0.95, Law::log_normal(0.8, 0.1).unwrap()), (0.05, Law::pareto(1.6, 2.5).unwrap())];
@@ -127,6 +173,10 @@ fn parameters_out_of_range_are_refused_with_value_and_bound() {
     check(Law::log_normal(-1.0, 0.6), "median: got -1, expected 1e-15 to 1e15 seconds");
     check(Law::log_normal(1.0, 31.0), "sigma: got 31, expected 1e-9 to 30");
     check(Law::weibull(0.0, 1.0), "shape: got 0, expected 0.01 to 1e6");
+    check(Law::gamma(1e7, 1.0), "shape: got 10000000, expected 0.01 to 1e6");
+    check(Law::gamma(2.0, 0.0), "scale: got 0, expected 1e-15 to 1e15 seconds");
+    check(law.restarted(-1.0), "after: got -1, expected 0 or more seconds");
+    check(law.hedged_sometimes(1.0, 1.5), "probability: got 1.5, expected from 0 to 1");
     check(Law::log_logistic(1.0, f64::INFINITY), "beta: got inf, expected 0.01 to 1e6");
     check(Law::pareto(1.0, -2.0), "alpha: got -2, expected 0.01 to 1e6");
     check(law.shifted(-0.1), "shift: got -0.1, expected 0 to 1e15 seconds");

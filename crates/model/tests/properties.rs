@@ -17,6 +17,7 @@ fn family(unit: f64) -> impl Strategy<Value = (Law, Law)> {
         scale().prop_map(move |s| both(unit, s, Law::exponential)),
         (scale(), 0.01..2.5_f64).prop_map(move |(s, sigma)| both(unit, s, |m| Law::log_normal(m, sigma))),
         (scale(), shape()).prop_map(move |(s, k)| both(unit, s, |m| Law::weibull(k, m))),
+        (scale(), -0.7..7.0_f64).prop_map(move |(s, k)| both(unit, s, |m| Law::gamma(k.exp(), m))),
         (scale(), shape()).prop_map(move |(s, k)| both(unit, s, |m| Law::log_logistic(m, k))),
         (scale(), shape()).prop_map(move |(s, k)| both(unit, s, |m| Law::pareto(m, k))),
     ]
@@ -43,6 +44,16 @@ fn law(unit: f64) -> impl Strategy<Value = (Law, Law)> {
                 };
                 map(pair, &hedge, unit)
             }),
+            (inner.clone(), 0.0..3.0_f64).prop_map(move |(pair, after)| map(
+                pair,
+                &|law, u| law.restarted(after * u).unwrap(),
+                unit
+            )),
+            (inner.clone(), 0.0..3.0_f64, 0.0..1.0_f64).prop_map(move |(pair, delay, q)| map(
+                pair,
+                &|law, u| law.hedged_sometimes(delay * u, q).unwrap(),
+                unit
+            )),
             (inner.clone(), inner, 0.01..0.99_f64).prop_map(|((a, ua), (b, ub), w)| {
                 let mix = |a, b| Law::mixture(&[(w, a), (1.0 - w, b)]).unwrap();
                 (mix(a, b), mix(ua, ub))
@@ -104,6 +115,10 @@ proptest! {
         prop_assert_eq!(t(law.hedged(&[f64::INFINITY]).unwrap()), t(law.clone()));
         prop_assert_eq!(t(law.hedged(&[]).unwrap()), t(law.clone()));
         prop_assert_eq!(t(law.cut(f64::INFINITY).unwrap()), t(law.clone()));
+        prop_assert_eq!(t(law.restarted(f64::INFINITY).unwrap()), t(law.clone()));
+        prop_assert_eq!(t(law.restarted(0.0).unwrap()), t(law.clone()));
+        prop_assert_eq!(t(law.hedged_sometimes(0.7, 0.0).unwrap()), t(law.clone()));
+        prop_assert_eq!(t(law.hedged_sometimes(0.7, 1.0).unwrap()), t(law.hedged(&[0.7]).unwrap()));
         prop_assert_eq!(t(Law::mixture(&[(0.3, law.clone())]).unwrap()), t(law.clone()));
         let twice = Law::mixture(&[(0.3, law.clone()), (0.7, law.clone())]).unwrap();
         prop_assert!(same(t(twice), t(law), 1e-12));

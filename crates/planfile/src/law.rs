@@ -27,7 +27,7 @@ struct Family {
     build: fn(&[f64]) -> Result<Law, LawError>,
 }
 
-const FAMILIES: [Family; 5] = [
+const FAMILIES: [Family; 6] = [
     Family { name: "exponential", parameters: &[("mean", Kind::Time)], build: |p| Law::exponential(p[0]) },
     Family {
         name: "lognormal",
@@ -38,6 +38,11 @@ const FAMILIES: [Family; 5] = [
         name: "weibull",
         parameters: &[("shape", Kind::Number), ("scale", Kind::Time)],
         build: |p| Law::weibull(p[0], p[1]),
+    },
+    Family {
+        name: "gamma",
+        parameters: &[("shape", Kind::Number), ("scale", Kind::Time)],
+        build: |p| Law::gamma(p[0], p[1]),
     },
     Family {
         name: "loglogistic",
@@ -71,8 +76,8 @@ impl From<Law> for StatedLaw {
 /// Reads the text of a law.
 ///
 /// - a family with its parameters: `exponential:mean=1s`, `lognormal:median=1s,sigma=0.6`,
-///   `weibull:shape=0.7,scale=1s`, `loglogistic:alpha=1s,beta=3`, `pareto:xm=1s,alpha=2.5`, each with `shift=20ms`
-///   or without;
+///   `weibull:shape=0.7,scale=1s`, `gamma:shape=2,scale=0.5s`, `loglogistic:alpha=1s,beta=3`,
+///   `pareto:xm=1s,alpha=2.5`, each with `shift=20ms` or without;
 /// - a mixture: `0.95*lognormal:median=1s,sigma=0.3|0.05*pareto:xm=2s,alpha=2.5`, weights that add up to 1;
 /// - percentiles: `p50=0.8s,p95=1.5s,p99=2.4s`, through which a law is fitted.
 ///

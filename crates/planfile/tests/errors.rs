@@ -53,7 +53,7 @@ plan.toml:6:12: `wait_for`: got 6, expected 1 to the number of branches, 2
   |
 6 | wait_for = 6
   |            ^
-plan.toml:8:12: `latency`: unknown law `lognormel`; expected `exponential`, `lognormal`, `weibull`, `loglogistic` or `pareto` or percentiles like p50=1s,p99=2s; did you mean `lognormal`?
+plan.toml:8:12: `latency`: unknown law `lognormel`; expected `exponential`, `lognormal`, `weibull`, `gamma`, `loglogistic` or `pareto` or percentiles like p50=1s,p99=2s; did you mean `lognormal`?
   |
 8 | latency = "lognormel:median=1s,sigma=0.6"
   |            ^^^^^^^^^

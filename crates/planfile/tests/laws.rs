@@ -10,6 +10,7 @@ fn every_family_is_read_with_its_parameters_in_any_order() {
     check("lognormal:median=1s,sigma=0.6", Law::log_normal(1.0, 0.6).unwrap());
     check("lognormal: sigma = 0.6 , median = 1000ms", Law::log_normal(1.0, 0.6).unwrap());
     check("weibull:shape=0.7,scale=1s", Law::weibull(0.7, 1.0).unwrap());
+    check("gamma:shape=2,scale=500ms", Law::gamma(2.0, 0.5).unwrap());
     check("loglogistic:alpha=2s,beta=3", Law::log_logistic(2.0, 3.0).unwrap());
     check("pareto:xm=1s,alpha=2.5", Law::pareto(1.0, 2.5).unwrap());
     check("exponential:shift=20ms,mean=1s", Law::exponential(1.0).unwrap().shifted(0.02).unwrap());
@@ -35,6 +36,7 @@ fn what_a_law_prints_is_read_as_the_same_law() {
         "exponential:mean=0.25s",
         "lognormal:median=1s,sigma=0.6,shift=0.02s",
         "weibull:shape=0.7,scale=1s",
+        "gamma:shape=2,scale=0.5s",
         "loglogistic:alpha=2s,beta=3",
         "pareto:xm=1s,alpha=2.5",
         "0.95*lognormal:median=1s,sigma=0.3|0.05*pareto:xm=2s,alpha=2.5",
@@ -62,7 +64,7 @@ fn every_fault_of_a_law_is_told_at_its_column() {
         let got: Vec<(usize, &str)> = problems.iter().map(|p| (p.column(), p.message())).collect();
         assert_eq!(got, expected, "{text}");
     };
-    let families = "expected `exponential`, `lognormal`, `weibull`, `loglogistic` or `pareto` or percentiles like p50=1s,p99=2s";
+    let families = "expected `exponential`, `lognormal`, `weibull`, `gamma`, `loglogistic` or `pareto` or percentiles like p50=1s,p99=2s";
     check("", &[(1, &format!("unknown law ``; {families}"))]);
     check(
         "lognorml:median=1s,sigma=1",

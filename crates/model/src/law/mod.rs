@@ -1,6 +1,7 @@
 //! Laws of a latency: one value type over families and their combinations.
 
 mod exponential;
+mod gamma;
 mod log_logistic;
 mod log_normal;
 mod mixture;
@@ -12,11 +13,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::branch::{Cut, Hedged, Race};
+use crate::branch::{Cut, Hedged, Race, Restarted};
 use crate::moments::{self, Moments};
 use crate::numeric::LATEST;
 use crate::{LawError, Level};
 use exponential::Exponential;
+use gamma::Gamma;
 use log_logistic::LogLogistic;
 use log_normal::LogNormal;
 use mixture::Mixture;
@@ -47,12 +49,14 @@ enum Kind {
     Exponential(Exponential),
     LogNormal(LogNormal),
     Weibull(Weibull),
+    Gamma(Gamma),
     LogLogistic(LogLogistic),
     Pareto(Pareto),
     Shifted(Shifted),
     Mixture(Mixture),
     Race(Race),
     Hedged(Hedged),
+    Restarted(Restarted),
     Cut(Cut),
 }
 
@@ -105,6 +109,23 @@ impl Law {
     /// A scale outside 1e-15 to 1e15 seconds, a shape outside 0.01 to 1e6.
     pub fn weibull(shape: f64, scale: f64) -> Result<Law, LawError> {
         Ok(Law(Kind::Weibull(Weibull::new(shape, scale)?)))
+    }
+
+    /// Gamma, the sum of `shape` exponentials of mean `scale` where the shape is a whole number; mean `shape * scale`.
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level};
+    ///
+    /// let call = Law::gamma(2.0, 0.5)?;
+    /// assert_eq!(call.mean()?, 1.0);
+    /// assert!((call.survival(3.0) / (7.0 * (-6.0_f64).exp()) - 1.0).abs() < 1e-14);
+    /// # Ok::<(), fantail_model::LawError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A scale outside 1e-15 to 1e15 seconds, a shape outside 0.01 to 1e6.
+    pub fn gamma(shape: f64, scale: f64) -> Result<Law, LawError> {
+        Ok(Law(Kind::Gamma(Gamma::new(shape, scale)?)))
     }
 
     /// Log-logistic with median `alpha` in seconds and tail index `beta`, `S = 1 / (1 + (t / alpha)^beta)`.
@@ -179,6 +200,47 @@ impl Law {
         }
         offsets.insert(0, 0.0);
         Ok(Law(Kind::Hedged(Hedged { offsets: offsets.into(), base: self.shared() })))
+    }
+
+    /// The first answer of an attempt and an independent copy, which starts `delay` seconds later with `probability`
+    /// only: `SingleR` of Kaler, He and Elnikety (Optimal Reissue Policies for Reducing Tail Latency, 2017).
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level};
+    ///
+    /// let call = Law::log_normal(1.0, 1.0)?;
+    /// let (p80, p95) = (call.quantile(Level::above(0.2)?), call.quantile(Level::above(0.05)?));
+    /// // Both send 5 % more requests.
+    /// let (sometimes, always) = (call.hedged_sometimes(p80, 0.25)?, call.hedged(&[p95])?);
+    /// assert!(sometimes.quantile(Level::above(0.04)?) < always.quantile(Level::above(0.04)?));
+    /// # Ok::<(), fantail_model::LawError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A delay that is negative or not a number; a probability outside 0 to 1.
+    pub fn hedged_sometimes(&self, delay: f64, probability: f64) -> Result<Law, LawError> {
+        let hedged = self.hedged(&[delay])?;
+        LawError::check("probability", probability, (0.0..=1.0).contains(&probability), "from 0 to 1")?;
+        match probability {
+            0.0 => Ok(self.clone()),
+            1.0 => Ok(hedged),
+            _ => Law::mixture(&[(1.0 - probability, self.clone()), (probability, hedged)]),
+        }
+    }
+
+    /// An attempt that is given up after `after` seconds without an answer, when one independent attempt starts in its
+    /// place. After zero or infinite seconds that is one attempt.
+    ///
+    /// # Errors
+    /// A time that is negative or not a number.
+    pub fn restarted(&self, after: f64) -> Result<Law, LawError> {
+        LawError::check("after", after, after >= 0.0, "0 or more seconds")?;
+        let until = self.hazard(after);
+        Ok(if after > 0.0 && after.is_finite() && until.is_finite() {
+            Law(Kind::Restarted(Restarted { at: after, until, base: self.shared() }))
+        } else {
+            self.clone()
+        })
     }
 
     /// What a deadline leaves: answers after `deadline` seconds never come. An answer at the deadline is in time.
@@ -301,12 +363,14 @@ impl Law {
             Kind::Exponential(law) => law,
             Kind::LogNormal(law) => law,
             Kind::Weibull(law) => law,
+            Kind::Gamma(law) => law,
             Kind::LogLogistic(law) => law,
             Kind::Pareto(law) => law,
             Kind::Shifted(law) => law,
             Kind::Mixture(law) => law,
             Kind::Race(law) => law,
             Kind::Hedged(law) => law,
+            Kind::Restarted(law) => law,
             Kind::Cut(law) => law,
         }
     }

@@ -150,6 +150,18 @@ fn deviance(x: f64, n: f64, chance: Chance) -> f64 {
     if difference.abs() >= 0.1 * (x + m) {
         return x * (libm::log(x / n) - chance.ln) - difference;
     }
+    near_deviance(x, m)
+}
+
+/// `x ln(x/m) + m - x`, without cancellation where x is near m.
+pub(super) fn deviance_of(x: f64, m: f64) -> f64 {
+    let difference = x - m;
+    if difference.abs() >= 0.1 * (x + m) { x * libm::log(x / m) - difference } else { near_deviance(x, m) }
+}
+
+/// The same by its series, for `|x - m| < 0.1 (x + m)`.
+fn near_deviance(x: f64, m: f64) -> f64 {
+    let difference = x - m;
     let v = difference / (x + m);
     let mut sum = difference * v;
     let mut term = 2.0 * x * v;
@@ -167,7 +179,11 @@ fn stirling_error(x: u64) -> f64 {
     if let Some(exact) = STIRLING.get(x as usize) {
         return *exact;
     }
-    let x = x as f64;
+    stirling_series(x as f64)
+}
+
+/// The same for any x of 16 or more, `ln Γ(x + 1)` in place of `ln x!`.
+pub(super) fn stirling_series(x: f64) -> f64 {
     let w = 1.0 / (x * x);
     (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w * (1.0 / 1680.0 - w * (1.0 / 1188.0))))) / x
 }

@@ -1,9 +1,11 @@
 //! Special functions, each accurate in both tails; what the laws and the barrier are made of.
 
 mod beta;
+mod gamma;
 mod normal;
 
 pub use beta::{barrier_hazard, branch_hazard, probability_mass};
+pub use gamma::{gamma_hazard, gamma_hazard_rate, gamma_quantile};
 pub use normal::{erfcx, normal_hazard, normal_hazard_rate, normal_quantile};
 
 use core::f64::consts::LN_2;

@@ -18,17 +18,6 @@ use row::Row;
 const NOT_COVERED: &[(&str, usize)] = &[
     ("correlated/common_shock/lognormal/sigma=0.6 quantile", 8),
     ("correlated/gauss_copula/lognormal/sigma=0.6 quantile", 30),
-    ("gamma cdf", 15),
-    ("gamma log_sf", 2),
-    ("gamma mean", 8),
-    ("gamma pdf", 15),
-    ("gamma quantile", 140),
-    ("gamma sd", 8),
-    ("gamma sf", 15),
-    ("hedge_after copy_seconds_no_cancel", 4),
-    ("hetero/mixed_families mean", 1),
-    ("hetero/mixed_families pmf", 14),
-    ("hetero/mixed_families quantile", 13),
     ("hierarchy/exp quantile", 2),
     ("queue/forkjoin2 mean", 5),
     ("queue/forkjoin_independent_upper mean_upper", 22),
@@ -49,11 +38,8 @@ const NOT_COVERED: &[(&str, usize)] = &[
     ("queue/redundancy_d_inf quantile", 71),
     ("queue/replicate2_nocancel mean", 2),
     ("queue/replication_threshold threshold", 1),
-    ("restart_after quantile", 38),
-    ("retry attempts", 3),
     ("seed_document_article prob", 1),
     ("seed_document_article value", 1),
-    ("single_r quantile", 92),
 ];
 
 #[test]

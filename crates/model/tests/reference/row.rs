@@ -56,6 +56,7 @@ impl Row {
             "lognormal" => Law::log_normal(n("mu").exp(), n("sigma")),
             "exponential" => Law::exponential(1.0 / n("rate")),
             "weibull" => Law::weibull(n("shape"), n("scale")),
+            "gamma" => Law::gamma(n("shape"), n("scale")),
             "pareto" => Law::pareto(n("xm"), n("alpha")),
             "loglogistic" => Law::log_logistic(n("alpha"), n("beta")),
             _ => return None,

@@ -18,6 +18,7 @@ impl Row {
             "orderstat" | "barrier" => self.order_statistic(),
             "hedge_at_once" => self.hedge_at_once(),
             "hedge_after" | "hedge_staged" => self.hedge_after(),
+            "single_r" | "restart_after" => self.second_attempt(),
             "deadline" => self.deadline(),
             "hedge_deadline" => self.hedge_deadline(),
             "deadline_for_completeness" => {
@@ -27,6 +28,11 @@ impl Row {
             "hetero" => self.hetero(),
             "required_optional" => self.required_optional(),
             "retry" => self.retry(),
+            "batch" => {
+                // A batch of b is one gamma: a sum of gammas of one scale adds their shapes.
+                let batch = Law::gamma(2.0 * self.count("b") as f64, 0.5).unwrap();
+                Some(self.job_quantile(&all(self.count("k"), batch)))
+            }
             "hierarchy" if self.text("shape") == "flat" => {
                 Some(self.job_quantile(&all(1_024, Law::exponential(1.0).unwrap())))
             }
@@ -174,12 +180,28 @@ impl Row {
             "job_hedge_prob" => Found::exactly(job(self.count("k")).sends_copy()),
             "mean" => Found::integral(job(self.count("k")).mean().unwrap().value),
             "copy_seconds_cancel" => Found::integral(job(1).prices().unwrap().busy),
+            "copy_seconds_no_cancel" => {
+                let prices = job(1).prices().unwrap();
+                Found::integral((prices.primaries + prices.copies) * law.mean().unwrap())
+            }
             "extra_copy_seconds_cancel" => {
                 let job = job(1);
                 Found::integral(job.prices().unwrap().busy - job.mean().unwrap().value)
             }
             _ => return None,
         })
+    }
+
+    /// A copy that starts with a probability only, and one in place of the primary.
+    fn second_attempt(&self) -> Option<Found> {
+        let law = self.law()?;
+        let delay = law.quantile(level(self.text("hedge_after_quantile")));
+        let branch = if self.case.starts_with("single_r") {
+            law.hedged_sometimes(delay, self.number("q"))
+        } else {
+            law.restarted(delay)
+        };
+        Some(self.job_quantile(&all(self.count("k"), branch.unwrap())))
     }
 
     fn deadline(&self) -> Option<Found> {
@@ -260,6 +282,13 @@ impl Row {
                 Some([0.7, 0.75, 0.8, 0.85, 0.9].map(|median| (1, log_normal(median, 0.4))).to_vec())
             }
             "hetero/one_slow_of_eight" => Some(vec![(7, log_normal(1.0, 0.6)), (1, log_normal(3.0, 0.6))]),
+            "hetero/mixed_families" => Some(vec![
+                (1, log_normal(1.0, 0.6)),
+                (1, Law::exponential(1.0).unwrap()),
+                (1, Law::weibull(0.7, 1.0).unwrap()),
+                (1, Law::pareto(1.0, 2.5).unwrap()),
+                (1, Law::gamma(2.0, 0.5).unwrap()),
+            ]),
             "hetero/groups_100" => Some(vec![
                 (50, log_normal(1.0, 0.6)),
                 (30, log_normal(1.0, 1.0)),
@@ -297,14 +326,17 @@ impl Row {
         let retries = self.count("max_retries") as i32;
         let mut start = 0.0;
         let mut parts = Vec::new();
+        let mut attempts = 0.0;
         for i in 0..=retries {
             let last = if i == retries { 1.0 } else { 1.0 - reject };
             parts.push((reject.powi(i) * last, law.shifted(start).unwrap()));
+            attempts += reject.powi(i);
             start += at + 2.0_f64.powi(i);
         }
         let branch = Law::mixture(&parts).unwrap();
         Some(match self.quantity.as_str() {
             "mean" => Found::integral(branch.mean().unwrap()),
+            "attempts" => Found::exactly(attempts),
             "quantile" => self.job_quantile(&all(self.count("k"), branch)),
             _ => return None,
         })

@@ -1,0 +1,47 @@
+//! Gamma: the sum of `shape` exponentials of mean `scale`, for any shape; `H = -ln Q(shape, t / scale)`.
+
+use core::fmt;
+
+use super::{Family, check_scale, check_shape};
+use crate::LawError;
+use crate::moments::Moments;
+use crate::special::{gamma_hazard, gamma_hazard_rate, gamma_quantile};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Gamma {
+    shape: f64,
+    scale: f64,
+}
+
+impl Gamma {
+    pub(super) fn new(shape: f64, scale: f64) -> Result<Gamma, LawError> {
+        check_shape("shape", shape)?;
+        check_scale("scale", scale)?;
+        Ok(Gamma { shape, scale })
+    }
+}
+
+impl Family for Gamma {
+    fn hazard(&self, t: f64) -> f64 {
+        gamma_hazard(self.shape, t / self.scale)
+    }
+
+    fn inverse(&self, h: f64) -> f64 {
+        self.scale * gamma_quantile(self.shape, h)
+    }
+
+    fn rate(&self, t: f64) -> f64 {
+        gamma_hazard_rate(self.shape, t / self.scale) / self.scale
+    }
+
+    fn moments(&self) -> Option<Moments> {
+        let mean = self.shape * self.scale;
+        Some(Moments { mean, variance: mean * self.scale })
+    }
+}
+
+impl fmt::Display for Gamma {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gamma:shape={},scale={}s", self.shape, self.scale)
+    }
+}
