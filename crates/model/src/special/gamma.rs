@@ -71,7 +71,8 @@ pub fn gamma_quantile(a: f64, h: f64) -> f64 {
         let bend = 1.0 + newton / 2.0 * (a - x + steepness - slope);
         let next = x * libm::exp(if bend > 0.5 { newton / bend } else { newton });
         if off.abs() < LAST_STEP {
-            return next;
+            // Next to the least float the density may be 0 already.
+            return if next.is_nan() { x } else { next };
         }
         x = if next > least && next < most {
             next
