@@ -22,7 +22,8 @@ enum Chore {
     /// Needs what building needs: rustup's stable toolchain and a C compiler (Debian: build-essential).
     /// What it runs is `cargo test --release --workspace --no-fail-fast`; its exit code is cargo's.
     Test {
-        /// Run the long suites in full too: sets `FANTAIL_HEAVY=1`, which they read
+        /// Run the long suites in full too, and property tests with new cases: sets `FANTAIL_HEAVY=1`, which they read,
+        /// and leaves `PROPTEST_RNG_SEED` unset
         #[arg(long)]
         heavy: bool,
     },
@@ -34,12 +35,17 @@ fn main() -> Result<ExitCode> {
     }
 }
 
+/// What proptest draws its cases from. A change is judged by the same cases each time; the long suites look for new ones.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
 fn all_tests(heavy: bool) -> Command {
     // Under `cargo xtask`, CARGO is the very cargo that built this program.
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["test", "--release", "--workspace", "--no-fail-fast"]);
     if heavy {
         command.env("FANTAIL_HEAVY", "1");
+    } else if std::env::var_os(SEED).is_none() {
+        command.env(SEED, "1");
     }
     command
 }
@@ -61,9 +67,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_heavy_asks_the_long_suites_to_run_in_full() {
-        let heavy = (OsStr::new("FANTAIL_HEAVY"), Some(OsStr::new("1")));
-        assert!(all_tests(true).get_envs().any(|variable| variable == heavy));
-        assert_eq!(all_tests(false).get_envs().count(), 0);
+    fn only_heavy_asks_for_the_long_suites_and_for_new_cases() {
+        let sets = |command: &Command, name: &str| {
+            let name = OsStr::new(name);
+            command.get_envs().any(|(variable, value)| variable == name && value == Some(OsStr::new("1")))
+        };
+        let (all, heavy) = (all_tests(false), all_tests(true));
+        assert!(sets(&heavy, "FANTAIL_HEAVY") && !sets(&heavy, SEED));
+        assert!(!sets(&all, "FANTAIL_HEAVY") && (sets(&all, SEED) || std::env::var_os(SEED).is_some()));
     }
 }
