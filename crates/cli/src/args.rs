@@ -67,15 +67,23 @@ pub(crate) struct PredictArgs {
     /// `weibull:shape=0.7,scale=1s`, `gamma:shape=2,scale=0.5s`, `loglogistic:alpha=1s,beta=3` or
     /// `pareto:xm=1s,alpha=2.5`, each with `,shift=20ms` if need be; percentiles, `p50=0.8s,p95=1.5s,p99=2.4s`, through which a law is fitted; or a
     /// mixture, `0.95*lognormal:median=1s,sigma=0.3|0.05*pareto:xm=2s,alpha=2.5`.
-    #[arg(short, long, value_name = "LAW", requires = "n")]
+    #[arg(short, long, value_name = "LAW")]
     pub(crate) latency: Option<String>,
 
     /// A plan in short form; may be given several times [default: all].
     ///
     /// Clauses joined by `+`: what to wait for (`all`, `first:5`, `share:95%`), copies (`hedge:p95`, `hedge:2.5s`,
     /// `race:2`), `deadline:2.5s`, `at-least:3`.
-    #[arg(short, long = "strategy", value_name = "PLAN", requires = "n")]
+    #[arg(short, long = "strategy", value_name = "PLAN", requires = "latency")]
     pub(crate) strategies: Vec<String>,
+
+    /// Predict at many values of one number, like `n=1..1000`.
+    ///
+    /// `n` (instead of -n), `sigma` of a log-normal latency, or `deadline`, from one value to another, both included;
+    /// `:STEPS` after it says how many values [default: 51]. Those of n are spaced by a factor, others evenly. Text
+    /// shows some of them, the other formats all.
+    #[arg(long, value_name = "NAME=FROM..TO", requires = "latency", conflicts_with_all = ["files", "asserts"])]
+    pub(crate) sweep: Option<String>,
 
     /// Quantiles to print, in this order, like `p50,0.999,1-1e-6`.
     #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
@@ -101,6 +109,8 @@ Examples:
       --strategy all --strategy first:5 --strategy hedge:p95 --format json
   fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \\
       --strategy all --strategy first:5+deadline:2.5s+at-least:3
+  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \
+      --strategy first:5+at-least:3 --sweep deadline=0.5s..5s
   fantail predict examples/enrich.toml -p p50,p99
   fantail predict examples/enrich.toml --assert 'p99<=2.5s' --assert 'failed<0.5%'
 

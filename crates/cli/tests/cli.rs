@@ -461,3 +461,101 @@ fn a_wrong_assert_is_refused_at_its_column() {
     let args = [&EIGHT[..], &["--assert", "faild<1%", "--assert", "p99<2"]].concat();
     fails(&args, 2, &["goal:1:1: ", "did you mean `failed`?", "goal:1:5: `2` has no unit"]);
 }
+
+const LAW: [&str; 3] = ["predict", "--latency", EIGHT[4]];
+
+/// The rows of a CSV, each by the names of its columns.
+fn csv_rows(args: &[&str]) -> Vec<std::collections::HashMap<String, String>> {
+    let csv = succeeds(&[args, &["--format", "csv"]].concat());
+    csv::Reader::from_reader(csv.as_bytes()).deserialize().map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_sweep_over_n_is_what_each_n_is_alone() {
+    let rows = csv_rows(&[&LAW[..], &["--sweep", "n=1..1000", "-s", "all", "-s", "hedge:p95"]].concat());
+    let ends = |name: &str| {
+        let mut ns = rows.iter().filter(|row| row["name"] == name).map(|row| row["n"].as_str());
+        (ns.next().unwrap(), ns.next_back().unwrap())
+    };
+    assert_eq!((ends("all"), ends("hedge:p95")), (("1", "1000"), ("1", "1000")));
+    let eight = rows.iter().find(|row| row["n"] == "8").unwrap();
+    close(&eight["p99_s"].parse::<f64>().unwrap().into(), P99_ALL);
+    assert!(!eight.contains_key("sigma"));
+
+    let report = json(&[&LAW[..], &["--sweep", "n=8..9", "-f", "json"]].concat());
+    close(&report["strategies"][0]["quantiles_s"]["p99"], P99_ALL);
+    assert_eq!(report["strategies"][1]["at"], serde_json::json!({ "n": 9 }));
+    assert_eq!(report.get("n"), None);
+}
+
+#[test]
+fn a_sweep_over_sigma_replaces_the_stated_one() {
+    let rows = csv_rows(&[&EIGHT[..], &["--sweep", "sigma=0.2..1:5"]].concat());
+    let sigmas: Vec<&str> = rows.iter().map(|row| row["sigma"].as_str()).collect();
+    assert_eq!(sigmas, ["0.2", "0.4", "0.6", "0.8", "1"]);
+    close(&rows[2]["p99_s"].parse::<f64>().unwrap().into(), P99_ALL);
+}
+
+#[test]
+fn a_later_deadline_completes_more_jobs_and_returns_later() {
+    let rows = csv_rows(&[&EIGHT[..], &["--sweep", "deadline=1s..8s", "-s", "first:8+at-least:4"]].concat());
+    let of = |name: &str| -> Vec<f64> { rows.iter().map(|row| row[name].parse().unwrap()).collect() };
+    assert_eq!((of("deadline_s").len(), of("deadline_s")[0], of("deadline_s")[50]), (51, 1.0, 8.0));
+    for rising in ["complete", "mean_s"] {
+        assert!(of(rising).is_sorted_by(|a, b| a < b), "{rising}: {:?}", of(rising));
+    }
+    for i in 0..rows.len() {
+        let verdicts: f64 = ["complete", "partial", "failed"].map(|verdict| of(verdict)[i]).iter().sum();
+        assert!((verdicts - 1.0).abs() < 1e-12, "{verdicts}");
+    }
+}
+
+#[test]
+fn the_text_of_a_sweep_shows_a_table_for_each_strategy() {
+    let expected = "\
+Branches, each lognormal:median=1s,sigma=0.6; n from 1 to 1000
+
+all
+   n     p50    mean
+   1  1.00 s  1.20 s
+  10  2.46 s  2.69 s
+ 100  4.38 s  4.66 s
+1000  6.81 s  7.16 s
+
+first:1
+   n      p50     mean
+   1  1.00 s   1.20 s
+  10   407 ms   421 ms
+ 100   228 ms   229 ms
+1000   147 ms   146 ms
+
+Every job ends complete.
+Figures are exact, assuming that branches and copies are independent.
+";
+    let sweep = ["--sweep", "n=1..1000:4", "-s", "all", "-s", "first:1", "-p", "p50"];
+    assert_eq!(succeeds(&[&LAW[..], &sweep].concat()), expected);
+    let long = succeeds(&[&LAW[..], &["--sweep", "n=1..1000"]].concat());
+    assert!(long.contains("Shown are 13 of 43 values; --format csv has all."), "{long}");
+    let md = succeeds(&[&LAW[..], &["--sweep", "n=1..20", "-f", "md"]].concat());
+    assert_eq!(md.lines().count(), 22, "{md}");
+}
+
+#[test]
+fn a_sweep_that_cannot_be_says_why() {
+    let check = |args: &[&str], more: &[&str], expected: &str| fails(&[args, more].concat(), 2, &[expected]);
+    check(&EIGHT, &["--sweep", "sigme=1..2"], "sweep:1:1: `sigme` cannot be swept");
+    check(&EIGHT, &["--sweep", "n=1..9"], "-n 8 beside --sweep n; expected one of them");
+    check(&LAW, &["--sweep", "sigma=1..2"], "expected -n <N> or --sweep n=1..1000");
+    check(&LAW, &["--sweep", "n=1..2000000000"], "expected at most 1000000000");
+    check(&LAW, &["--sweep", "n=3..9", "-s", "first:5"], "\nat n = 3 of the sweep");
+    check(&EIGHT, &["--sweep", "sigma=0..9"], "sigma: got 0, expected 1e-9 to 30");
+    check(
+        &EIGHT,
+        &["--sweep", "deadline=1s..9s", "-s", "deadline:2s"],
+        "beside the deadline of `deadline:2s`",
+    );
+    check(&EIGHT, &["--sweep", "n=1..9", "--assert", "p99<2s"], "cannot be used with");
+    check(&["predict", "plan.toml"], &["--sweep", "deadline=1s..2s"], "cannot be used with");
+    let law = ["predict", "-n", "8", "--latency", "0.5*lognormal:median=1s,sigma=1|0.5*exponential:mean=1s"];
+    check(&law, &["--sweep", "sigma=1..2"], "--sweep sigma needs a log-normal latency");
+}

@@ -15,6 +15,7 @@ mod problem;
 mod read;
 mod route;
 mod short;
+mod sweep;
 mod text;
 mod url;
 
@@ -25,4 +26,5 @@ pub use percentile::Percentile;
 pub use problem::{Problem, Problems};
 pub use route::{Captures, Route};
 pub use short::ShortForm;
+pub use sweep::Sweep;
 pub use url::UrlTemplate;

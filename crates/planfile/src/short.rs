@@ -102,6 +102,18 @@ impl ShortForm {
         &self.text
     }
 
+    /// The deadline that it states.
+    pub fn deadline(&self) -> Option<Time> {
+        self.deadline.as_ref().map(|at| at.value)
+    }
+
+    /// The same plan with this deadline, whatever it states of one; the text stays as given.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Time) -> ShortForm {
+        let span = self.deadline.as_ref().map_or(0..self.text.len(), |at| at.span.clone());
+        ShortForm { deadline: Some(At { value: deadline, span }), ..self.clone() }
+    }
+
     /// The plan over branches with these laws, one for each; named as the text.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! What the tables for people show: the columns that say anything about the strategies at hand.
 
-use super::report::{Figures, Prices, Report};
+use super::report::{Figures, Prices, Report, Strategy};
 use crate::number;
 
 /// A column with one cell a strategy.
@@ -15,6 +15,8 @@ pub(super) struct Column {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Name,
+    /// Where in a sweep.
+    Point,
     Time,
     Verdict,
     Price,
@@ -23,75 +25,82 @@ pub(super) enum Subject {
 /// Where there is no figure.
 const NONE: &str = "–";
 
-pub(super) fn columns(report: &Report) -> Vec<Column> {
-    let names = report.strategies.iter().map(|strategy| strategy.name.clone()).collect();
+/// The columns of `rows`: their names, then where in a sweep they are, then their figures.
+pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
+    let names = rows.iter().map(|strategy| strategy.name.clone()).collect();
     let mut columns = vec![Column { subject: Subject::Name, header: "strategy".to_owned(), cells: names }];
+    let points: Vec<_> = rows.iter().filter_map(|strategy| strategy.point).collect();
+    if let Some(first) = points.first() {
+        let cells = points.iter().map(ToString::to_string).collect();
+        columns.push(Column { subject: Subject::Point, header: first.variable().to_owned(), cells });
+    }
     let times = |header: &str, get: &dyn Fn(&Figures) -> Option<f64>| Column {
         subject: Subject::Time,
         header: header.to_owned(),
-        cells: durations(report, get),
+        cells: durations(rows, get),
     };
     for (i, label) in report.labels.iter().enumerate() {
         columns.push(times(label, &|figures| Some(figures.quantiles[i])));
     }
     columns.push(times("mean", &|figures| figures.mean.clone().ok()));
-    if !always_complete(report) {
+    if !always_complete(rows) {
         let mut verdict = |header: &str, get: fn(&Figures) -> f64| {
-            let cells = cells(report, |figures| Some(number::percent(get(figures))));
+            let cells = cells(rows, |figures| Some(number::percent(get(figures))));
             columns.push(Column { subject: Subject::Verdict, header: header.to_owned(), cells });
         };
         verdict("complete", |figures| figures.complete);
         verdict("partial", |figures| figures.partial);
         verdict("failed", |figures| figures.failed);
-        if report.figures().any(|figures| figures.never > 0.0) {
+        if figures_of(rows).any(|figures| figures.never > 0.0) {
             verdict("never", |figures| figures.never);
         }
     }
-    columns.extend(prices(report));
+    columns.extend(prices(rows));
     columns
 }
 
 /// Whether every job of every strategy ends complete, so that shares of verdicts would say nothing.
-pub(super) fn always_complete(report: &Report) -> bool {
-    report.figures().all(|figures| figures.complete == 1.0)
+pub(super) fn always_complete(rows: &[&Strategy]) -> bool {
+    figures_of(rows).all(|figures| figures.complete == 1.0)
 }
 
 /// Whether any strategy sends copies.
-pub(super) fn any_copies(report: &Report) -> bool {
-    report.figures().any(|figures| figures.sends_copy > 0.0)
+fn any_copies(rows: &[&Strategy]) -> bool {
+    figures_of(rows).any(|figures| figures.sends_copy > 0.0)
 }
 
-fn prices(report: &Report) -> Vec<Column> {
+fn prices(rows: &[&Strategy]) -> Vec<Column> {
     let column = |header: &str, get: &dyn Fn(&Prices) -> Option<String>| Column {
         subject: Subject::Price,
         header: header.to_owned(),
-        cells: cells(report, |figures| figures.prices.as_ref().ok().and_then(get)),
+        cells: cells(rows, |figures| figures.prices.as_ref().ok().and_then(get)),
     };
     let mut columns = Vec::new();
-    if any_copies(report) {
+    if any_copies(rows) {
         columns.push(column("extra\nrequests", &|prices| Some(number::change(prices.extra_requests))));
         columns.push(column("extra\nbusy", &|prices| prices.extra_busy.map(number::change)));
     }
     let priced = |figures: &Figures| figures.prices.as_ref().is_ok_and(|prices| prices.cost.is_some());
-    if report.figures().any(priced) {
+    if figures_of(rows).any(priced) {
         columns.push(column("cost", &|prices| prices.cost.map(number::amount)));
     }
     columns
 }
 
-fn cells(report: &Report, get: impl Fn(&Figures) -> Option<String>) -> Vec<String> {
+/// The figures of the rows that have any.
+fn figures_of<'r>(rows: &[&'r Strategy]) -> impl Iterator<Item = &'r Figures> {
+    rows.iter().filter_map(|strategy| strategy.outlook.as_ref().ok())
+}
+
+fn cells(rows: &[&Strategy], get: impl Fn(&Figures) -> Option<String>) -> Vec<String> {
     let cell = |figures| get(figures).unwrap_or_else(|| NONE.to_owned());
-    report
-        .strategies
-        .iter()
-        .map(|strategy| strategy.outlook.as_ref().map_or_else(|_| NONE.to_owned(), cell))
-        .collect()
+    rows.iter().map(|strategy| strategy.outlook.as_ref().map_or_else(|_| NONE.to_owned(), cell)).collect()
 }
 
 /// Times with their units below each other.
-fn durations(report: &Report, get: &dyn Fn(&Figures) -> Option<f64>) -> Vec<String> {
+fn durations(rows: &[&Strategy], get: &dyn Fn(&Figures) -> Option<f64>) -> Vec<String> {
     let values: Vec<Option<f64>> =
-        report.strategies.iter().map(|strategy| strategy.outlook.as_ref().ok().and_then(get)).collect();
+        rows.iter().map(|strategy| strategy.outlook.as_ref().ok().and_then(get)).collect();
     let mut shown = number::durations(&values.iter().copied().flatten().collect::<Vec<f64>>()).into_iter();
     values.iter().map(|value| value.and_then(|_| shown.next()).unwrap_or_else(|| NONE.to_owned())).collect()
 }

@@ -3,11 +3,14 @@
 //! An infinite number is `inf`, one that there is none of is empty.
 
 use super::report::{Report, Strategy, required, word};
+use super::request::Point;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let quantiles: Vec<String> = report.labels.iter().map(|label| format!("{label}_s")).collect();
-    let before = ["name", "file", "n", "k", "at_least", "required", "deadline_s"];
+    let before = ["name", "file", "n", "k", "at_least", "required", "deadline_s", "sigma"];
+    // The other numbers that may be swept are among those of every plan.
+    let before = if sigma(report.strategies.first()).is_some() { &before[..] } else { &before[..7] };
     let after = [
         "mean_s",
         "sd_s",
@@ -24,11 +27,19 @@ pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
         "method",
         "not_included",
     ];
-    writer.write_record(before.into_iter().chain(quantiles.iter().map(String::as_str)).chain(after))?;
+    writer.write_record(before.iter().copied().chain(quantiles.iter().map(String::as_str)).chain(after))?;
     for strategy in &report.strategies {
         writer.write_record(record(report, strategy))?;
     }
     Ok(writer.into_inner()?)
+}
+
+/// The sigma of a strategy where that is swept.
+fn sigma(strategy: Option<&Strategy>) -> Option<f64> {
+    match strategy?.point? {
+        Point::Sigma(sigma) => Some(sigma),
+        Point::Branches(_) | Point::Deadline(_) => None,
+    }
 }
 
 fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
@@ -39,6 +50,7 @@ fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
     let mut record = vec![name.clone(), file.clone().unwrap_or_default()];
     record.extend([plan.n(), plan.k, plan.at_least, required(plan)].map(|count| count.to_string()));
     record.push(number(Some(plan.deadline).filter(|deadline| deadline.is_finite())));
+    record.extend(sigma(Some(strategy)).map(|sigma| sigma.to_string()));
     record.extend((0..report.labels.len()).map(|i| number(figures.map(|figures| figures.quantiles[i]))));
     record.extend(
         [

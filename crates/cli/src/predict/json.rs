@@ -6,11 +6,12 @@ use fantail_model::Group;
 use serde::{Serialize, Serializer};
 
 use super::report::{BUSY_FOR_EVER, Figures, Report, Strategy, UNPRICED, required, word};
+use super::request::Point;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let document = Document {
         schema: "fantail.predict/1",
-        n: report.setting.as_ref().map(|setting| setting.n),
+        n: report.setting.as_ref().and_then(|setting| setting.n),
         latency: report.setting.as_ref().map(|setting| setting.latency.as_str()),
         strategies: report.strategies.iter().map(|strategy| entry(report, strategy)).collect(),
     };
@@ -34,6 +35,8 @@ struct Entry<'r> {
     name: &'r str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<At>,
     plan: Plan,
     quantiles_s: Ordered<'r>,
     mean_s: Option<f64>,
@@ -54,6 +57,17 @@ struct Entry<'r> {
     not_included: &'r [String],
     /// Every figure that is `null`, and why it is.
     why_null: BTreeMap<String, String>,
+}
+
+/// Where in a sweep: an object of one number.
+#[derive(Serialize)]
+enum At {
+    #[serde(rename = "n")]
+    Branches(u32),
+    #[serde(rename = "sigma")]
+    Sigma(f64),
+    #[serde(rename = "deadline_s")]
+    Deadline(f64),
 }
 
 /// What the plan states; `null` is what it does not.
@@ -109,6 +123,7 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
     Entry {
         name: &strategy.name,
         file: strategy.file.as_deref(),
+        at: strategy.point.map(at),
         plan: plan(strategy),
         quantiles_s: Ordered(quantiles.collect()),
         mean_s: nulls.number("mean_s", time(|figures| &figures.mean)),
@@ -128,6 +143,14 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         assumes: figures.as_ref().map_or(&[], |figures| &figures.assumes),
         not_included: strategy.outlook.as_ref().err().map_or(&[], Vec::as_slice),
         why_null: nulls.0,
+    }
+}
+
+fn at(point: Point) -> At {
+    match point {
+        Point::Branches(n) => At::Branches(n),
+        Point::Sigma(sigma) => At::Sigma(sigma),
+        Point::Deadline(deadline) => At::Deadline(deadline.as_secs_f64()),
     }
 }
 

@@ -7,7 +7,7 @@ use super::columns::columns;
 use super::report::Report;
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
-    let columns = columns(report);
+    let columns = columns(report, &report.rows());
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
     table.set_header(columns.iter().map(|column| column.header.replace('\n', " ")).collect::<Vec<_>>());

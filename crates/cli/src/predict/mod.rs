@@ -44,8 +44,9 @@ fn say_what_is_missing(report: &Report) -> bool {
             missing = true;
             let reasons = reasons.join("; ");
             output::say(&format_args!(
-                "error: {}: not predicted: {reasons}; plans like it are not included yet",
-                strategy.name
+                "error: {}{}: not predicted: {reasons}; plans like it are not included yet",
+                strategy.name,
+                strategy.point.map(|point| format!(" at {} = {point}", point.variable())).unwrap_or_default()
             ));
         }
     }

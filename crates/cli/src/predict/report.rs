@@ -3,7 +3,7 @@
 use fantail_model::{GroupedPlan, JobLaw, Method, SolveError, solve};
 use fantail_planfile::{Goal, Measure, Percentile};
 
-use super::request::{Branches, Request, Setting, Stated};
+use super::request::{Branches, Point, Request, Setting, Stated};
 use crate::describe;
 
 /// What a prediction says.
@@ -21,6 +21,8 @@ pub(crate) struct Report {
 pub(super) struct Strategy {
     pub(super) name: String,
     pub(super) file: Option<String>,
+    /// Where in a sweep it is.
+    pub(super) point: Option<Point>,
     /// What the plan waits for and what it does meanwhile, in words; `None` where its short form says it.
     pub(super) description: Option<String>,
     /// The plan, like branches counted.
@@ -71,14 +73,19 @@ impl Report {
         Report { setting, labels, asserts, strategies }
     }
 
-    /// The figures of the strategies that have any.
-    pub(super) fn figures(&self) -> impl Iterator<Item = &Figures> {
-        self.strategies.iter().filter_map(|strategy| strategy.outlook.as_ref().ok())
+    /// All strategies.
+    pub(super) fn rows(&self) -> Vec<&Strategy> {
+        self.strategies.iter().collect()
+    }
+
+    /// Whether there is a sweep, so that a strategy is a curve.
+    pub(super) fn is_sweep(&self) -> bool {
+        self.strategies.iter().any(|strategy| strategy.point.is_some())
     }
 }
 
 fn strategy(stated: Stated, percentiles: &[Percentile], asserts: &[Goal]) -> Strategy {
-    let Stated { name, file, plan, fit_error } = stated;
+    let Stated { name, file, point, plan, fit_error } = stated;
     let (description, plan, law) = match plan {
         Branches::Counted(plan) => {
             let law = plan.solve();
@@ -92,6 +99,7 @@ fn strategy(stated: Stated, percentiles: &[Percentile], asserts: &[Goal]) -> Str
     Strategy {
         name,
         file,
+        point,
         description,
         fit_error,
         slowest_percent: -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1(),

@@ -16,11 +16,17 @@ pub(super) fn render(report: &Report, width: usize) -> String {
     for line in subjects(report) {
         writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
     }
-    let mut columns = columns(report).into_iter();
-    let names = columns.next().expect("the first column has the names");
-    for block in blocks(columns.collect(), &names, width) {
+    if report.is_sweep() {
+        for curve in report.rows().chunk_by(|one, next| one.name == next.name) {
+            writeln!(text, "\n{}", output::strong(&curve[0].name)).expect("a string takes every write");
+            let mut columns = columns(report, &some_of(curve));
+            // The line above says it.
+            columns.remove(0);
+            tables(&mut text, columns, width);
+        }
+    } else {
         text.push('\n');
-        text.push_str(&table(&names, &block));
+        tables(&mut text, columns(report, &report.rows()), width);
     }
     text.push('\n');
     for line in notes(report) {
@@ -29,11 +35,42 @@ pub(super) fn render(report: &Report, width: usize) -> String {
     text
 }
 
+/// The most rows that are shown of a curve.
+const MOST_ROWS: usize = 13;
+
+/// Rows of a curve for people: its ends and what lies evenly between.
+fn some_of<'r>(curve: &[&'r Strategy]) -> Vec<&'r Strategy> {
+    let rows = curve.len().min(MOST_ROWS);
+    (0..rows).map(|i| curve[i * (curve.len() - 1) / (rows - 1).max(1)]).collect()
+}
+
+/// The columns as tables below each other, each beginning with the first column.
+fn tables(text: &mut String, columns: Vec<Column>, width: usize) {
+    let mut columns = columns.into_iter();
+    let names = columns.next().expect("the first column says what the rows are");
+    for (i, block) in blocks(columns.collect(), &names, width).iter().enumerate() {
+        if i > 0 {
+            text.push('\n');
+        }
+        text.push_str(&table(&names, block));
+    }
+}
+
 /// What the table is about.
 fn subjects(report: &Report) -> Vec<String> {
     if let Some(setting) = &report.setting {
-        let branches = number::count(setting.n.into(), "branch", "branches, each");
-        return vec![format!("{branches} {}", setting.latency)];
+        let branches = match setting.n {
+            Some(n) => number::count(n.into(), "branch", "branches, each"),
+            None => "Branches, each".to_owned(),
+        };
+        let ends = report
+            .strategies
+            .first()
+            .and_then(|first| first.point)
+            .zip(report.strategies.last().and_then(|last| last.point));
+        let sweep =
+            ends.map(|(from, to)| format!("; {} from {from} to {to}", from.variable())).unwrap_or_default();
+        return vec![format!("{branches} {}{sweep}", setting.latency)];
     }
     let name_width = report.strategies.iter().map(|strategy| strategy.name.width()).max().unwrap_or(0);
     let line = |strategy: &Strategy| {
@@ -92,7 +129,8 @@ fn table(names: &Column, columns: &[Column]) -> String {
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { GAP as u16 }, 0));
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+        let left = i == 0 && names.subject == Subject::Name;
+        column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
     }
     let mut text = String::new();
     for (i, line) in table.lines().enumerate() {
@@ -105,11 +143,21 @@ fn table(names: &Column, columns: &[Column]) -> String {
 
 /// What the figures mean and what they take for granted.
 fn notes(report: &Report) -> Vec<String> {
-    let mut notes = vec![slowest(report)];
-    if report.figures().next().is_some() && always_complete(report) {
+    let mut notes = Vec::new();
+    let rows = report.rows();
+    let predicted = rows.iter().any(|strategy| strategy.outlook.is_ok());
+    if report.is_sweep() {
+        let points = rows.chunk_by(|one, next| one.name == next.name).map(<[_]>::len).max().unwrap_or(0);
+        if points > MOST_ROWS {
+            notes.push(format!("Shown are {MOST_ROWS} of {points} values; --format csv has all."));
+        }
+    } else {
+        notes.push(slowest(report));
+    }
+    if predicted && always_complete(&rows) {
         notes.push("Every job ends complete.".to_owned());
     }
-    for strategy in &report.strategies {
+    for strategy in rows.iter().filter(|strategy| strategy.point.is_none()) {
         if let Ok(figures) = &strategy.outlook
             && figures.sends_copy > 0.0
         {
@@ -156,6 +204,7 @@ fn methods(report: &Report) -> Vec<String> {
         let Ok(figures) = &strategy.outlook else { continue };
         let line = format!("{}, assuming that {}", word(figures.method), figures.assumes.join(", that "));
         match lines.iter_mut().find(|(same, _)| *same == line) {
+            Some((_, names)) if names.contains(&strategy.name.as_str()) => {}
             Some((_, names)) => names.push(&strategy.name),
             None => lines.push((line, vec![&strategy.name])),
         }
