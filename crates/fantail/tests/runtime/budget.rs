@@ -6,7 +6,7 @@ use fantail::Fanout;
 use fantail_core::job::{Class, Refusal, Role};
 use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec};
 
-use crate::support::{fanout, gate, hedged, limited, ms, sleep};
+use crate::support::{fanout, gate, hedged, limited, ms, poll_once, sleep};
 
 const SHARE: u32 = 100_000;
 const BURST: u32 = 3;
@@ -90,11 +90,11 @@ async fn an_answer_earns_its_credit_before_the_permit_that_it_frees_is_granted()
     assert_eq!(done.take(winner), [Some(1), Some(0)]);
 }
 
-/// One branch of two copies and a plain one, or as many as `branches`; behind a gate of three, with credit for two.
-async fn with_credit_for_two(branches: Vec<BranchSpec>) -> Fanout {
-    let hedge_budget = BudgetSpec { share: 1_000_000, burst: 2, in_flight: None };
+/// Behind a gate of three, with so much credit.
+async fn with_credit(credit: u32, in_flight: Option<u32>, branches: Vec<BranchSpec>) -> Fanout {
+    let hedge_budget = BudgetSpec { share: 1_000_000, burst: credit, in_flight };
     let plan = fanout(PlanSpec { limiters: vec![gate(3)], hedge_budget, ..PlanSpec::new("plan", branches) });
-    for _ in 0..2 {
+    for _ in 0..credit {
         let mut job = plan.job();
         let _answers = job.each(|_| async { Ok(()) });
         let _done = job.join().await.unwrap_or_else(|error| panic!("nothing fails here: {error}"));
@@ -109,7 +109,7 @@ fn with_copies(name: &str, copies: usize) -> BranchSpec {
 
 #[tokio::test(start_paused = true)]
 async fn a_copy_that_is_about_to_leave_takes_no_credit_from_the_one_behind_it() {
-    let plan = with_credit_for_two(vec![with_copies("a", 2), with_copies("b", 1)]).await;
+    let plan = with_credit(2, None, vec![with_copies("a", 2), with_copies("b", 1)]).await;
     let other = plan.limiter(0).unwrap().acquire(Class::First, 1, None).await.unwrap();
     let mut job = plan.job();
     let answers = job.each(|attempt| async move {
@@ -134,7 +134,7 @@ async fn a_copy_that_is_about_to_leave_takes_no_credit_from_the_one_behind_it() 
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_is_dropped_takes_no_credit_from_the_next() {
-    let plan = with_credit_for_two(vec![with_copies("a", 2)]).await;
+    let plan = with_credit(2, None, vec![with_copies("a", 2)]).await;
     let join = || {
         let mut job = plan.job();
         let _answer = job.each(|attempt| async move {
@@ -154,4 +154,49 @@ async fn a_job_that_is_dropped_takes_no_credit_from_the_next() {
     let next = next.unwrap();
     assert_eq!((next.elapsed(), next.ledger().copies.launched), (ms(24), 1));
     assert_eq!(next.ledger().refused(Refusal::Budget), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_lost_makes_room_in_flight_for_the_one_that_its_primary_lets_go() {
+    let plan = with_credit(2, Some(1), vec![with_copies("a", 1), with_copies("b", 1)]).await;
+    let mut job = plan.job();
+    let answers = job.each(|attempt| async move {
+        sleep(match (attempt.branch(), attempt.number()) {
+            (0, 0) => 10,
+            (1, 1) => 5,
+            _ => 50,
+        })
+        .await;
+        Ok(attempt.number())
+    });
+    // At 2 ms the copy of a starts, and that of b waits for a permit. At 10 ms a answers: both of its attempts are over.
+    let mut done = job.join().await.unwrap();
+    assert_eq!((done.elapsed(), done.ledger().refused(Refusal::Budget)), (ms(15), 0));
+    assert_eq!(done.take(answers), [Some(0), Some(1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_dropped_with_a_grant_unread_hands_back_its_credit_first() {
+    let plan = with_credit(1, None, vec![with_copies("a", 1)]).await;
+    let join = || {
+        let mut job = plan.job();
+        let _answer = job.each(|attempt| async move {
+            sleep(if attempt.number() == 0 { 50 } else { 20 }).await;
+            Ok(())
+        });
+        job.join()
+    };
+    let other = plan.limiter(0).unwrap().acquire(Class::First, 1, None).await.unwrap();
+    let mut dropped = Box::pin(join());
+    assert!(poll_once(&mut dropped).await.is_pending());
+    let next = tokio::spawn(join());
+    sleep(2).await;
+    assert!(poll_once(&mut dropped).await.is_pending());
+    sleep(1).await;
+    assert_eq!(plan.limiter(0).unwrap().waiting(), 2, "both have a copy due");
+    // The copy of the one that is dropped gets the permit and the credit, but hears no more of it.
+    drop(other);
+    drop(dropped);
+    let next = next.await.unwrap().unwrap();
+    assert_eq!((next.elapsed(), next.ledger().copies.won), (ms(23), 1));
 }

@@ -3,11 +3,13 @@
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
+use std::time::Duration;
 
 use fantail::AttemptError;
 use fantail_core::job::Outcome;
 use fantail_core::{BranchSpec, PlanSpec, WaitFor};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 use crate::support::{fanout, limited, ms, optional, rate, sleep};
 
@@ -112,12 +114,11 @@ async fn a_branch_that_receives_ten_thousand_values_gets_them_in_few_polls() {
     let short = job.required("short", |_| async { Ok(1) });
     let mut joined = Box::pin(job.join());
     let mut polls = 0;
-    let mut done = poll_fn(|task| {
+    let counted = poll_fn(|task| {
         polls += 1;
         joined.as_mut().poll(task)
-    })
-    .await
-    .unwrap();
+    });
+    let mut done = timeout(Duration::from_secs(1), counted).await.expect("it is woken").unwrap();
 
     assert_eq!((done.take(long), done.take(short)), (49_995_000, 1));
     assert!(polls <= 200, "10,000 values, 128 a poll, but {polls} polls");
