@@ -5,6 +5,7 @@ extern crate alloc;
 
 mod asymptotes;
 mod branch;
+mod dependence;
 mod draws;
 mod error;
 mod law;
@@ -17,6 +18,7 @@ mod solve;
 pub mod special;
 
 pub use asymptotes::{Asymptotes, Estimates};
+pub use dependence::{Dependence, DependentJob, Regimes};
 pub use error::LawError;
 pub use law::Law;
 pub use level::Level;

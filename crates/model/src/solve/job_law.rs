@@ -29,7 +29,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    pub(super) fn exact(value: f64) -> Figure {
+    pub(crate) fn exact(value: f64) -> Figure {
         Figure { value, method: Method::Exact }
     }
 }

@@ -13,6 +13,7 @@ mod snapshot;
 
 pub use error::{Assumption, NotIncluded, SolveError};
 pub use grouped::{Group, GroupedPlan};
+pub(crate) use member::schedule;
 pub use job_law::{Figure, JobLaw, Method, Verdicts};
 pub use outcomes::Outcomes;
 pub use prices::Prices;

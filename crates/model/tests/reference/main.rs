@@ -16,8 +16,6 @@ use row::Row;
 
 /// Rows that the model does not cover yet, by section and quantity.
 const NOT_COVERED: &[(&str, usize)] = &[
-    ("correlated/common_shock/lognormal/sigma=0.6 quantile", 8),
-    ("correlated/gauss_copula/lognormal/sigma=0.6 quantile", 30),
     ("hierarchy/exp quantile", 2),
     ("queue/forkjoin2 mean", 5),
     ("queue/forkjoin_independent_upper mean_upper", 22),

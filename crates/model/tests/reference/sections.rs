@@ -1,7 +1,7 @@
 //! How each section of the reference file is read from the model.
 
 use fantail_model::special::{barrier_hazard, branch_hazard, erfcx, normal_hazard, normal_quantile};
-use fantail_model::{Asymptotes, Group, GroupedPlan, JobLaw, Law, Level};
+use fantail_model::{Asymptotes, Dependence, Group, GroupedPlan, JobLaw, Law, Level, Regimes};
 
 use super::Found;
 use super::row::{Row, above, all, below, first, hedged, level, quantile_at};
@@ -27,6 +27,7 @@ impl Row {
             }
             "hetero" => self.hetero(),
             "required_optional" => self.required_optional(),
+            "correlated" => self.correlated(),
             "retry" => self.retry(),
             "batch" => {
                 // A batch of b is one gamma: a sum of gammas of one scale adds their shapes.
@@ -316,6 +317,21 @@ impl Row {
             }
             "complete" => Found::exactly(job(5, 3, self.number("deadline")).verdicts().complete),
             _ => return None,
+        })
+    }
+
+    fn correlated(&self) -> Option<Found> {
+        let (k, sigma) = (self.count("k"), self.number("sigma"));
+        let law = |median: f64| Law::log_normal(median, sigma).unwrap();
+        Some(if self.case.contains("common_shock") {
+            let shock = self.number("eps");
+            let parts = [(1.0 - shock, all(k, law(1.0))), (shock, all(k, law(self.number("factor"))))];
+            let job = Regimes::new(&parts).unwrap();
+            self.quantile(|level| job.quantile(level).value)
+        } else {
+            let dependence = Dependence::new(self.number("rho"), 0.0).unwrap();
+            let job = GroupedPlan::all(Group::new(k, law(1.0))).solve_dependent(dependence).unwrap();
+            self.quantile(|level| job.quantile(level).unwrap().value)
         })
     }
 
