@@ -13,8 +13,8 @@ mod snapshot;
 
 pub use error::{Assumption, NotIncluded, SolveError};
 pub use grouped::{Group, GroupedPlan};
-pub(crate) use member::schedule;
 pub use job_law::{Figure, JobLaw, Method, Verdicts};
+pub(crate) use member::schedule;
 pub use outcomes::Outcomes;
 pub use prices::Prices;
 
