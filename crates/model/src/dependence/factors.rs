@@ -97,7 +97,9 @@ impl Factors {
                 target - libm::log(self.branch_hazard(attempts, j))
             });
             let by = hedged - centre.max(first);
-            points.iter_mut().for_each(|point| *point += by);
+            for point in &mut points {
+                *point += by;
+            }
         }
         points.retain(|point| *point > first && *point < last);
         points.extend(JOB_KNOTS);
@@ -158,7 +160,9 @@ const FAR: f64 = 40.0;
 
 impl Branch {
     fn new(factors: &Factors, primary: f64, mut copies: Vec<f64>) -> Branch {
-        copies.iter_mut().for_each(|z| *z /= factors.luck);
+        for z in &mut copies {
+            *z /= factors.luck;
+        }
         let slope = factors.branch / factors.luck;
         let squares = (copies.len() + 1) as f64 * slope * slope;
         Branch { primary: primary / factors.luck, copies, slope, squares }

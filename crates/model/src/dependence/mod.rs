@@ -3,7 +3,7 @@
 //! | symbol | meaning |
 //! |---|---|
 //! | J, B, L | standard normals of the job, of one branch, of one attempt (luck) |
-//! | ρ_J, ρ_B, ρ_L | their shares, which sum to 1 |
+//! | `ρ_J`, `ρ_B`, `ρ_L` | their shares, which sum to 1 |
 //! | Z | `√ρ_J J + √ρ_B B + √ρ_L L`, standard normal |
 //! | Q, Φ | quantile of an attempt's law, cdf of the standard normal |
 //! | T | `Q(Φ(Z))`, the attempt's latency: its law is what it was at any shares |
@@ -71,17 +71,17 @@ impl Dependence {
         Ok(Dependence { job, branch, luck: if luck < NO_LUCK { 0.0 } else { luck } })
     }
 
-    /// ρ_J, 0 to 1.
+    /// `ρ_J`, 0 to 1.
     pub fn job(self) -> f64 {
         self.job
     }
 
-    /// ρ_B, 0 to 1.
+    /// `ρ_B`, 0 to 1.
     pub fn branch(self) -> f64 {
         self.branch
     }
 
-    /// ρ_L, 0 to 1.
+    /// `ρ_L`, 0 to 1.
     pub fn luck(self) -> f64 {
         self.luck
     }

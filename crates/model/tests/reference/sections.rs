@@ -27,7 +27,7 @@ impl Row {
             }
             "hetero" => self.hetero(),
             "required_optional" => self.required_optional(),
-            "correlated" => self.correlated(),
+            "correlated" => Some(self.correlated()),
             "retry" => self.retry(),
             "batch" => {
                 // A batch of b is one gamma: a sum of gammas of one scale adds their shapes.
@@ -320,10 +320,10 @@ impl Row {
         })
     }
 
-    fn correlated(&self) -> Option<Found> {
+    fn correlated(&self) -> Found {
         let (k, sigma) = (self.count("k"), self.number("sigma"));
         let law = |median: f64| Law::log_normal(median, sigma).unwrap();
-        Some(if self.case.contains("common_shock") {
+        if self.case.contains("common_shock") {
             let shock = self.number("eps");
             let parts = [(1.0 - shock, all(k, law(1.0))), (shock, all(k, law(self.number("factor"))))];
             let job = Regimes::new(&parts).unwrap();
@@ -332,7 +332,7 @@ impl Row {
             let dependence = Dependence::new(self.number("rho"), 0.0).unwrap();
             let job = GroupedPlan::all(Group::new(k, law(1.0))).solve_dependent(dependence).unwrap();
             self.quantile(|level| job.quantile(level).unwrap().value)
-        })
+        }
     }
 
     /// Rejected attempts with a doubling back-off: a mixture of shifted laws.
