@@ -252,7 +252,7 @@ impl JobLaw {
     }
 
     /// The one group, and how many of its n the job waits for, when all branches are alike.
-    fn alike(&self) -> Option<(&Member, u64, u64)> {
+    pub(super) fn alike(&self) -> Option<(&Member, u64, u64)> {
         let [member] = self.members.as_slice() else { return None };
         let k = if member.required { member.count } else { self.plan.k };
         Some((member, k, member.count))

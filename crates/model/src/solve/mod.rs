@@ -9,6 +9,7 @@ mod job_law;
 mod member;
 mod outcomes;
 mod prices;
+mod readouts;
 mod snapshot;
 
 pub use error::{Assumption, NotIncluded, SolveError};

@@ -120,6 +120,18 @@ impl Snapshot {
         libm::exp(ln_alive) * (-libm::expm1(ln_live) * borne + libm::exp(ln_live) * waits)
     }
 
+    /// P(the job ends when one more open branch, `held` beside the parts, answers): what was waited for was that branch.
+    pub(super) fn ends_with(&self, held: Held) -> f64 {
+        if held != Held::Optional {
+            return self.complete() + self.partial();
+        }
+        // With the answer nothing is spared, or too many have missed already and nothing else is open.
+        let settled = |part: &&Part| !part.required && part.rest != Rest::Excluded;
+        let misses = Tally::new(self.parts.iter().filter(settled).map(|part| (part.count, part.hazard)));
+        let exactly = misses.masses(self.spare).get(self.spare as usize).copied().unwrap_or(0.0);
+        libm::exp(self.ln_answered(|part| part.required)) * exactly + self.partial()
+    }
+
     /// P(still waiting, at least one marked branch is open, and every excluded branch has answered).
     pub(super) fn open_with_marked(&self) -> f64 {
         let ln_alive = self
