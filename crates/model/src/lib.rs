@@ -13,6 +13,7 @@ mod level;
 mod moments;
 mod numeric;
 mod percentiles;
+mod sensitivity;
 pub mod sim;
 mod solve;
 pub mod special;
@@ -23,6 +24,7 @@ pub use error::LawError;
 pub use law::Law;
 pub use level::Level;
 pub use percentiles::Fit;
+pub use sensitivity::{Change, Effect, Sensitivity};
 pub use solve::{
     Assumption, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices, SolveError,
     Verdicts, solve,

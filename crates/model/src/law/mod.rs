@@ -6,7 +6,9 @@ mod log_logistic;
 mod log_normal;
 mod mixture;
 mod pareto;
+mod scaled;
 mod shifted;
+mod spread;
 mod weibull;
 
 use alloc::sync::Arc;
@@ -23,7 +25,9 @@ use log_logistic::LogLogistic;
 use log_normal::LogNormal;
 use mixture::Mixture;
 use pareto::Pareto;
+use scaled::Scaled;
 use shifted::Shifted;
+use spread::Spread;
 use weibull::Weibull;
 
 /// The law of a latency, in seconds, from 0 to infinity; mass at infinity (an answer that never comes) is allowed.
@@ -53,6 +57,8 @@ enum Kind {
     LogLogistic(LogLogistic),
     Pareto(Pareto),
     Shifted(Shifted),
+    Scaled(Scaled),
+    Spread(Spread),
     Mixture(Mixture),
     Race(Race),
     Hedged(Hedged),
@@ -170,6 +176,40 @@ impl Law {
     pub fn shifted(&self, by: f64) -> Result<Law, LawError> {
         LawError::check("shift", by, (0.0..=1e15).contains(&by), "0 to 1e15 seconds")?;
         Ok(if by == 0.0 { self.clone() } else { Law(Kind::Shifted(Shifted { by, base: self.shared() })) })
+    }
+
+    /// This law in a unit that is `by` times as long: every time is multiplied by it.
+    ///
+    /// # Errors
+    /// A factor outside 1e-15 to 1e15.
+    pub fn scaled(&self, by: f64) -> Result<Law, LawError> {
+        LawError::check("factor", by, (1e-15..=1e15).contains(&by), "1e-15 to 1e15")?;
+        Ok(if by == 1.0 { self.clone() } else { Law(Kind::Scaled(Scaled { by, base: self.shared() })) })
+    }
+
+    /// This law with its log time `by` times as far from the median, which stays: `T = m (T / m)^by`. It multiplies the
+    /// sigma of a log-normal, and divides the index of a power tail.
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level};
+    ///
+    /// let (call, p99) = (Law::log_normal(2.0, 0.6)?, Level::above(0.01)?);
+    /// let wider = call.spread(1.1)?;
+    /// assert_eq!(wider.quantile(Level::MEDIAN), 2.0);
+    /// assert!((wider.quantile(p99) / Law::log_normal(2.0, 0.66)?.quantile(p99) - 1.0).abs() < 1e-14);
+    /// # Ok::<(), fantail_model::LawError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A factor outside 0.01 to 100; a law whose median is 0 or infinite.
+    pub fn spread(&self, by: f64) -> Result<Law, LawError> {
+        LawError::check("factor", by, (0.01..=100.0).contains(&by), "0.01 to 100")?;
+        let median = self.quantile(Level::MEDIAN);
+        LawError::check("median", median, median > 0.0 && median < f64::INFINITY, "above 0 and finite")?;
+        if by == 1.0 {
+            return Ok(self.clone());
+        }
+        Ok(Law(Kind::Spread(Spread { by, median, base: self.shared() })))
     }
 
     /// The first answer of `r` independent attempts that start at once.
@@ -304,6 +344,15 @@ impl Law {
         self.inverse_hazard(-libm::log1p(-uniform.clamp(0.0, 1.0)))
     }
 
+    /// Half the width of the central 68.27 % in log time, between the levels Φ(-1) and Φ(1): the sigma of a log-normal, and
+    /// its like for any other law. Infinite when one of the two is 0 or never.
+    pub fn sigma(&self) -> f64 {
+        /// `-ln Φ(1)` and `-ln Φ(-1)`.
+        const ENDS: [f64; 2] = [0.172_753_779_023_449_88, 1.841_021_645_009_263_5];
+        let [low, high] = ENDS.map(|h| libm::log(self.inverse_hazard(h)));
+        if low.is_finite() && high.is_finite() { 0.5 * (high - low) } else { f64::INFINITY }
+    }
+
     /// `P(T = infinity)`: the answer never comes.
     pub fn never(&self) -> f64 {
         libm::exp(-self.family().hazard_at_infinity())
@@ -367,6 +416,8 @@ impl Law {
             Kind::LogLogistic(law) => law,
             Kind::Pareto(law) => law,
             Kind::Shifted(law) => law,
+            Kind::Scaled(law) => law,
+            Kind::Spread(law) => law,
             Kind::Mixture(law) => law,
             Kind::Race(law) => law,
             Kind::Hedged(law) => law,
