@@ -12,11 +12,18 @@ use crate::special::{barrier_hazard, branch_hazard};
 use crate::{Law, Level};
 
 /// How a figure was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Method {
     /// By formula or integral, to the stated precision of the model.
     Exact,
+    /// Between two numbers that were found with certainty; the figure's value is a number between them.
+    Bounded {
+        /// The figure is not less.
+        lower: f64,
+        /// The figure is not more; may be infinite.
+        upper: f64,
+    },
 }
 
 /// A number with how it was found.
