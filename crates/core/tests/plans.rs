@@ -265,3 +265,31 @@ fn defaults_follow_from_the_barrier() {
     assert_eq!((plan.k(), plan.at_least(), plan.required()), (2, 1, 1));
     assert_eq!(plan.branches()[1].deadline, Some(Time::from_secs(2)));
 }
+
+#[test]
+fn a_plan_within_less_time_has_no_later_deadline_and_is_otherwise_the_same() {
+    let branch = |name: &str, deadline| BranchSpec { deadline, ..BranchSpec::new(name) };
+    let branches = vec![branch("own", Some(Time::from_millis(40))), branch("none", None)];
+    let check = |job: Option<u64>, left: u64, expected: [u64; 3]| {
+        let deadline = job.map(Time::from_millis);
+        let plan = Plan::new(PlanSpec { deadline, ..PlanSpec::new("plan", branches.clone()) }).unwrap();
+        let within = plan.within(Time::from_millis(left));
+        let deadlines = [within.deadline(), within.branches()[0].deadline, within.branches()[1].deadline];
+        assert_eq!(
+            deadlines,
+            expected.map(|millis| Some(Time::from_millis(millis))),
+            "{job:?} within {left}"
+        );
+        assert_eq!((within.name(), within.k(), within.at_least()), (plan.name(), plan.k(), plan.at_least()));
+    };
+    check(Some(100), 60, [60, 40, 60]);
+    check(Some(100), 30, [30, 30, 30]);
+    check(Some(100), 200, [100, 40, 100]);
+    check(None, 60, [60, 40, 60]);
+    check(None, 0, [0, 0, 0]);
+
+    // The machine goes by it.
+    let plan = Plan::new(PlanSpec::new("plan", branches)).unwrap().within(Time::from_millis(30));
+    let job = fantail_core::Job::start(std::sync::Arc::new(plan), Time::ZERO, 0, &mut Vec::new());
+    assert_eq!(job.wake_at(), Some(Time::from_millis(30)));
+}

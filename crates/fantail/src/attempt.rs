@@ -9,13 +9,21 @@ use fantail_core::job::{AttemptId, Failure, Role};
 use fantail_core::{Branch, Plan};
 use tokio::time::Instant;
 
+use crate::hold::Hold;
+use crate::limiter::Mailbox;
+use crate::{IdempotencyKey, JobId};
+
 /// One call made for a branch: handed to the branch's closure, which makes the call.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Attempt {
     pub(crate) plan: Arc<Plan>,
+    pub(crate) job: JobId,
     pub(crate) id: AttemptId,
     pub(crate) target: u32,
+    /// Of the attempts that started before; empty for most, and then on no heap.
+    pub(crate) tried: Vec<u32>,
     pub(crate) until: Option<Instant>,
+    pub(crate) mailbox: Arc<Mailbox>,
 }
 
 impl Attempt {
@@ -49,9 +57,48 @@ impl Attempt {
         self.target
     }
 
+    /// The targets of this branch's attempts that started before, in the order of their numbers.
+    pub fn tried(&self) -> &[u32] {
+        &self.tried
+    }
+
+    /// The job.
+    pub fn job(&self) -> JobId {
+        self.job
+    }
+
+    /// What all attempts for this branch of this job have in common, and the tries after it: an upstream that is told does
+    /// the work once.
+    pub fn key(&self) -> IdempotencyKey {
+        self.job.key(self.id.branch)
+    }
+
+    /// When the job cuts this attempt; `None` when nothing will.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.until
+    }
+
     /// How long from now until the job cuts this attempt; zero when that has passed, `None` when nothing will.
     pub fn time_left(&self) -> Option<Duration> {
         self.until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Keeps the attempt's permit out until the hold is dropped, even when the attempt has ended before: for work that
+    /// goes on. To be taken while the attempt runs; later there is nothing to hold.
+    pub fn hold(&self) -> Hold {
+        Hold::new(&self.mailbox, self.id)
+    }
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attempt")
+            .field("branch", &self.name())
+            .field("number", &self.number())
+            .field("target", &self.target)
+            .field("tried", &self.tried)
+            .field("key", &format_args!("{}", self.key()))
+            .finish_non_exhaustive()
     }
 }
 

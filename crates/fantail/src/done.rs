@@ -2,19 +2,19 @@
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use fantail_core::job::{Cause, NotStarted, Outcome, Refusal, Slot, Verdict};
 use fantail_core::{Job, Ledger, Time};
 
-use crate::AttemptError;
+use crate::{AttemptError, Handle, JobId};
 
 pub(crate) type Answer = Box<dyn Any + Send>;
 
 /// A result: complete or partial. Within [`Failed`], what was answered all the same.
 #[must_use]
 pub struct Done {
+    pub(crate) id: JobId,
     pub(crate) job: Job,
     pub(crate) verdict: Verdict,
     /// By branch. Nobody locks it: it only makes a result `Sync`, and so an error that `?` converts, whatever the answers.
@@ -28,7 +28,7 @@ impl Done {
     ///
     /// # Panics
     /// When the handle is of another job; for a required branch also when it has not answered, which only a
-    /// [failed](Failed::into_done) job may lack, or when [`Done::answer`] has taken its answer.
+    /// [failed](Failed::into_done) job may lack, or when its answer was taken [before](crate::Running::answer).
     pub fn take<H: Handle>(&mut self, handle: H) -> H::Output {
         handle.take(self)
     }
@@ -44,6 +44,11 @@ impl Done {
                 None
             }
         }
+    }
+
+    /// The job's id.
+    pub fn id(&self) -> JobId {
+        self.id
     }
 
     /// How the job ended.
@@ -108,59 +113,6 @@ impl fmt::Debug for Done {
     }
 }
 
-/// What [`Done::take`] takes: made by the builder of the same job.
-pub trait Handle {
-    /// What it stands for.
-    type Output;
-
-    /// Takes it out of the result.
-    fn take(self, done: &mut Done) -> Self::Output;
-}
-
-/// The answer of a required branch.
-#[derive(Debug)]
-#[must_use]
-pub struct Required<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
-
-/// The answer of an optional branch, if there is one.
-#[derive(Debug)]
-#[must_use]
-pub struct Optional<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
-
-/// The answers of the branches that were given the same call, at their indexes in the plan; `None` where a branch has not
-/// answered, or has a call of its own.
-#[derive(Debug)]
-#[must_use]
-pub struct Each<T>(pub(crate) Vec<u32>, pub(crate) PhantomData<fn() -> T>);
-
-impl<T: 'static> Handle for Required<T> {
-    type Output = T;
-
-    fn take(self, done: &mut Done) -> T {
-        done.answer(self.0).expect("a required branch of this job has answered")
-    }
-}
-
-impl<T: 'static> Handle for Optional<T> {
-    type Output = Option<T>;
-
-    fn take(self, done: &mut Done) -> Option<T> {
-        done.answer(self.0)
-    }
-}
-
-impl<T: 'static> Handle for Each<T> {
-    type Output = Vec<Option<T>>;
-
-    fn take(self, done: &mut Done) -> Vec<Option<T>> {
-        let mut answers: Vec<Option<T>> = (0..done.job.plan().n()).map(|_| None).collect();
-        for branch in self.0 {
-            answers[branch as usize] = done.answer(branch);
-        }
-        answers
-    }
-}
-
 /// Why a job has no result.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -197,6 +149,15 @@ pub enum Misuse {
     Missing(String),
     /// This branch was given as required, but the plan says that it is optional.
     NotRequired(String),
+    /// This branch was given a call that can be made once, but the plan has copies of it.
+    Copied(String),
+    /// The items are not as many as the branches that are left for them.
+    Count {
+        /// How many items, or batches of items.
+        items: usize,
+        /// How many branches have no call of their own.
+        branches: usize,
+    },
 }
 
 impl fmt::Display for Misuse {
@@ -207,6 +168,12 @@ impl fmt::Display for Misuse {
             Misuse::Missing(name) => write!(f, "branch `{name}` was not given"),
             Misuse::NotRequired(name) => {
                 write!(f, "branch `{name}` was given as required, but the plan has it optional")
+            }
+            Misuse::Copied(name) => {
+                write!(f, "branch `{name}` can be called once only, but the plan has copies of it")
+            }
+            Misuse::Count { items, branches } => {
+                write!(f, "{items} items were given to {branches} branches")
             }
         }
     }

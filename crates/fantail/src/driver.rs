@@ -15,13 +15,14 @@ use crate::fanout::{Run, Shared};
 use crate::held::{Held, Live};
 use crate::limiter::{Mailbox, Permit};
 use crate::wakes::Wakes;
-use crate::{Attempt, AttemptError, Clock, Done, SharedLimiter, lock};
+use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
 
 /// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
 ///
 /// It holds no rule of its own: it reports what happened and carries out what the machine says.
 pub(crate) struct Driver<'f> {
     shared: Arc<Shared>,
+    id: JobId,
     clock: Clock,
     job: Job,
     calls: Vec<Run<'f>>,
@@ -37,21 +38,32 @@ pub(crate) struct Driver<'f> {
     reported: Vec<(AttemptId, Answer)>,
     answers: Vec<Option<Answer>>,
     errors: Vec<Vec<AttemptError>>,
+    /// The branches that answered, until somebody asks for them; `None` when nobody will.
+    arrived: Option<VecDeque<u32>>,
+    /// By attempt index; `None` for those that have not started. Empty where no branch has two.
+    targets: Vec<Option<u32>>,
     /// Answered primaries that the budget has been told of.
     earned: u64,
 }
 
 impl<'f> Driver<'f> {
-    /// Starts the job now.
-    pub(crate) fn start(shared: Arc<Shared>, calls: Vec<Run<'f>>) -> Driver<'f> {
+    /// Starts the job now. When it is `streamed`, answers are named as they come.
+    pub(crate) fn start(
+        shared: Arc<Shared>,
+        id: Option<JobId>,
+        calls: Vec<Run<'f>>,
+        streamed: bool,
+    ) -> Driver<'f> {
         let plan = Arc::clone(&shared.plan);
         let n = plan.branches().len();
         let wakes = Wakes::new(plan.attempts());
         let mailbox = Mailbox::new(Arc::clone(&wakes));
         let clock = Clock::start();
         let mut actions = Vec::new();
-        let job = Job::start(Arc::clone(&plan), clock.now(), shared.next_rotation(), &mut actions);
+        let (rotation, next_id) = shared.next_job();
+        let job = Job::start(Arc::clone(&plan), clock.now(), rotation, &mut actions);
         let mut driver = Driver {
+            id: id.unwrap_or(next_id),
             clock,
             job,
             calls,
@@ -65,6 +77,8 @@ impl<'f> Driver<'f> {
             reported: Vec::new(),
             answers: (0..n).map(|_| None).collect(),
             errors: (0..n).map(|_| Vec::new()).collect(),
+            arrived: streamed.then(VecDeque::new),
+            targets: vec![None; if plan.attempts() > n { plan.attempts() } else { 0 }],
             earned: 0,
             shared,
         };
@@ -74,7 +88,21 @@ impl<'f> Driver<'f> {
 
     /// The result of a job that has come to `verdict`.
     pub(crate) fn into_done(self, verdict: Verdict) -> Done {
-        Done { job: self.job, verdict, answers: self.answers.into(), errors: self.errors }
+        Done { id: self.id, job: self.job, verdict, answers: self.answers.into(), errors: self.errors }
+    }
+
+    pub(crate) fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// The answers so far, by branch.
+    pub(crate) fn answers_mut(&mut self) -> &mut [Option<Answer>] {
+        &mut self.answers
+    }
+
+    /// The next branch that answered and was not named yet.
+    pub(crate) fn arrived(&mut self) -> Option<u32> {
+        self.arrived.as_mut()?.pop_front()
     }
 
     /// Ready once the job has a verdict, and nothing that it started is left.
@@ -214,12 +242,25 @@ impl<'f> Driver<'f> {
         let Some(Live::Permitted { permit }) = self.held.slot(index).take() else {
             unreachable!("the machine starts what was granted, and {id:?} was not");
         };
-        let attempt = Attempt { plan: Arc::clone(self.plan()), id, target, until };
-        let future = self.calls[id.branch as usize](attempt);
+        let mailbox = Arc::clone(&self.mailbox);
+        let tried = self.tried(id);
+        self.targets.get_mut(index).into_iter().for_each(|tried| *tried = Some(target));
+        let attempt =
+            Attempt { plan: Arc::clone(self.plan()), job: self.id, id, target, tried, until, mailbox };
+        let future = permit.under(|| self.calls[id.branch as usize](attempt));
         let waker = self.wakes.waker(index);
         let permit = permit.used();
         *self.held.slot(index) = Some(Live::Running { attempt: id, future, waker, permit });
         self.to_poll.push_back(index);
+    }
+
+    /// The targets of the branch's attempts that have started.
+    fn tried(&self, id: AttemptId) -> Vec<u32> {
+        if self.targets.is_empty() {
+            return Vec::new();
+        }
+        let indexes = (0..).map_while(|number| self.plan().attempt_index(AttemptId { number, ..id }));
+        indexes.filter_map(|index| self.targets[index]).collect()
     }
 
     fn let_go(&mut self, attempt: AttemptId) {
@@ -287,6 +328,7 @@ impl<'f> Driver<'f> {
             let won = self.job.slot(attempt.branch).is_some_and(|slot| slot.winner == Some(attempt));
             if won {
                 self.answers[attempt.branch as usize] = Some(answer);
+                self.arrived.iter_mut().for_each(|arrived| arrived.push_back(attempt.branch));
             }
         }
         let won = self.job.ledger().primaries.won;

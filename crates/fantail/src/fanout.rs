@@ -3,16 +3,18 @@
 use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use fantail_core::job::Verdict;
 use fantail_core::{Budget, Plan};
+use tokio::time::Instant;
 
 use crate::done::Answer;
 use crate::driver::Driver;
+use crate::sync::Mutex;
 use crate::{
-    Attempt, AttemptError, Done, Each, Failed, JoinError, Limiters, Misuse, Optional, Required, SharedLimiter,
+    Attempt, AttemptError, Batches, Done, Each, Items, JobId, JoinError, Limiters, Misuse, Optional,
+    Required, Running, SharedLimiter, span,
 };
 
 /// A plan with the limiters and the hedge budget that all its jobs share. A cheap handle: clones share them too.
@@ -29,8 +31,9 @@ pub(crate) struct Shared {
     /// Whether any branch has copies, so that the budget matters.
     pub(crate) hedged: bool,
     pub(crate) budget: Arc<Mutex<Budget>>,
-    /// Number of the next job: moves its choice of targets.
-    next: AtomicU32,
+    first_job: JobId,
+    /// Number of the next job.
+    next: Arc<AtomicU64>,
 }
 
 impl Fanout {
@@ -41,10 +44,16 @@ impl Fanout {
             limiters: plan.limiters().iter().map(|spec| limiters.get_or_add(spec)).collect(),
             hedged: plan.branches().iter().any(|branch| branch.hedge.is_some()),
             budget: Arc::new(Mutex::new(Budget::new(plan.hedge_budget()))),
-            next: AtomicU32::new(0),
+            first_job: JobId::random(),
+            next: Arc::default(),
             plan: Arc::new(plan),
         };
         Fanout { shared: Arc::new(shared) }
+    }
+
+    /// Another plan of the same limiters, which shares all that this one's jobs share.
+    pub(crate) fn with_plan(&self, plan: Plan) -> Fanout {
+        Fanout { shared: Arc::new(self.shared.with_plan(Arc::new(plan))) }
     }
 
     /// The plan.
@@ -61,13 +70,27 @@ impl Fanout {
     /// A job to give branches to. Nothing runs before [`JobBuilder::join`] is polled.
     pub fn job<'f>(&self) -> JobBuilder<'f> {
         let branches = self.plan().branches().iter().map(|_| None).collect();
-        JobBuilder { shared: Arc::clone(&self.shared), branches, misuses: Vec::new() }
+        JobBuilder { shared: Arc::clone(&self.shared), id: None, until: None, branches, misuses: Vec::new() }
     }
 }
 
 impl Shared {
-    pub(crate) fn next_rotation(&self) -> u32 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+    fn with_plan(&self, plan: Arc<Plan>) -> Shared {
+        Shared {
+            limiters: self.limiters.clone(),
+            hedged: self.hedged,
+            budget: Arc::clone(&self.budget),
+            first_job: self.first_job,
+            next: Arc::clone(&self.next),
+            plan,
+        }
+    }
+
+    /// The number of the next job, which moves its choice of targets, and its id unless it is given one.
+    pub(crate) fn next_job(&self) -> (u32, JobId) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = if self.plan.backfill() { JobId::random() } else { self.first_job.after(number) };
+        (number as u32, id)
     }
 }
 
@@ -80,6 +103,8 @@ pub(crate) type Run<'f> = Box<dyn FnMut(Attempt) -> AttemptFuture<'f> + Send + '
 #[must_use = "a job runs when it is joined"]
 pub struct JobBuilder<'f> {
     shared: Arc<Shared>,
+    id: Option<JobId>,
+    until: Option<Instant>,
     branches: Vec<Option<Run<'f>>>,
     misuses: Vec<Misuse>,
 }
@@ -92,13 +117,7 @@ impl<'f> JobBuilder<'f> {
         F: FnMut(Attempt) -> Fut + Send + 'f,
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
-        let branch = self.give(name, Box::new(move |attempt| erase(run(attempt))));
-        if let Some(declared) = self.shared.plan.branches().get(branch as usize)
-            && !declared.required
-        {
-            self.misuses.push(Misuse::NotRequired(name.to_owned()));
-        }
-        Required(branch, PhantomData)
+        Required(self.give_required(name, Box::new(move |attempt| erase(run(attempt)))), PhantomData)
     }
 
     /// Gives a branch its call; the result may lack its answer.
@@ -128,6 +147,113 @@ impl<'f> JobBuilder<'f> {
         Each(given, PhantomData)
     }
 
+    /// Gives each item a branch of its own, of those that have no call yet: as many as there are items. An item is
+    /// cloned for each attempt, so large ones go in by reference.
+    pub fn items<I, T, F, Fut>(&mut self, items: impl IntoIterator<Item = I>, run: F) -> Items<T>
+    where
+        I: Clone + Send + 'f,
+        T: Send + 'static,
+        F: Fn(Attempt, I) -> Fut + Send + Sync + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
+        let run = Arc::new(run);
+        let call = |item: I| -> Run<'f> {
+            let run = Arc::clone(&run);
+            Box::new(move |attempt| erase(run(attempt, item.clone())))
+        };
+        Items(self.give_rest(items.into_iter().map(call)), PhantomData)
+    }
+
+    /// Gives each batch of items a branch of its own, of those that have no call yet: as many as there are batches. The
+    /// call answers with one answer for each item, in the order of the items; any other number is a permanent failure.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use fantail::{Limiters, Pattern};
+    /// # use fantail_core::{BranchSpec, PlanSpec};
+    /// let embed = Pattern::new(PlanSpec::new("embed", vec![]), BranchSpec::new("batch"), &Limiters::default());
+    /// let texts: Vec<String> = (0..250).map(|i| format!("text {i}")).collect();
+    ///
+    /// let mut job = embed.job(texts.len().div_ceil(100))?;
+    /// let lengths = job.batches(texts.chunks(100), |_attempt, batch| async move {
+    ///     Ok(batch.iter().map(String::len).collect())
+    /// });
+    /// let lengths = job.join().await?.take(lengths);
+    /// assert_eq!((lengths.len(), lengths[9], lengths[249]), (250, Some(6), Some(8)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn batches<I, T, F, Fut>(&mut self, batches: impl IntoIterator<Item = &'f [I]>, run: F) -> Batches<T>
+    where
+        I: Sync + 'f,
+        T: Send + 'static,
+        F: Fn(Attempt, &'f [I]) -> Fut + Send + Sync + 'f,
+        Fut: Future<Output = Result<Vec<T>, AttemptError>> + Send + 'f,
+    {
+        let run = Arc::new(run);
+        let mut sizes = Vec::new();
+        let calls = batches.into_iter().map(|batch| -> Run<'f> {
+            sizes.push(batch.len());
+            let run = Arc::clone(&run);
+            Box::new(move |attempt| {
+                let call = run(attempt, batch);
+                erase(async move {
+                    let answers = call.await?;
+                    let (items, n) = (batch.len(), answers.len());
+                    let error = || format!("a batch of {items} items came to {n} answers");
+                    if n == items { Ok(answers) } else { Err(AttemptError::permanent(error())) }
+                })
+            })
+        });
+        let branches = self.give_rest(calls);
+        Batches(branches.into_iter().zip(sizes).collect(), PhantomData)
+    }
+
+    /// For branches whose call can be made once only.
+    pub fn once(&mut self) -> Once<'_, 'f> {
+        Once(self)
+    }
+
+    /// The id of the job: that of an earlier one makes this a repeat, with the same
+    /// [idempotency keys](Attempt::key). Default: a new one.
+    pub fn id(&mut self, id: JobId) -> &mut JobBuilder<'f> {
+        self.id = Some(id);
+        self
+    }
+
+    /// Ends the job at `until` at the latest, as if its plan said so; `None` changes nothing. For a job inside an attempt
+    /// of another one, which passes its [deadline](Attempt::deadline) on, so that what the inner job has by then is not
+    /// lost with the attempt.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use fantail::{Fanout, Limiters};
+    /// # use fantail_core::{BranchSpec, Plan, PlanSpec, Time};
+    /// # let pages = BranchSpec::new("pages");
+    /// # let outer = PlanSpec { deadline: Some(Time::from_millis(50)), ..PlanSpec::new("book", vec![pages]) };
+    /// # let book = Fanout::new(Plan::new(outer)?, &Limiters::default());
+    /// # let optional = |name| BranchSpec { required: Some(false), ..BranchSpec::new(name) };
+    /// # let inner = PlanSpec::new("pages", vec![optional("first"), optional("second")]);
+    /// # let pages = Fanout::new(Plan::new(inner)?, &Limiters::default());
+    /// let mut job = book.job();
+    /// let found = job.required("pages", |attempt| {
+    ///     let mut job = pages.job();
+    ///     let first = job.optional("first", |_| async { Ok(1) });
+    ///     let _second = job.optional("second", |_| std::future::pending::<Result<(), _>>());
+    ///     job.until(attempt.deadline());
+    ///     async move { Ok(job.join().await?.take(first)) }
+    /// });
+    /// assert_eq!(job.join().await?.take(found), Some(1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn until(&mut self, until: Option<Instant>) -> &mut JobBuilder<'f> {
+        self.until = self.until.into_iter().chain(until).min();
+        self
+    }
+
     fn give(&mut self, name: &str, run: Run<'f>) -> u32 {
         let Some(branch) = self.shared.plan.branch(name) else {
             self.misuses.push(Misuse::Unknown(name.to_owned()));
@@ -139,6 +265,45 @@ impl<'f> JobBuilder<'f> {
         branch
     }
 
+    fn give_required(&mut self, name: &str, run: Run<'f>) -> u32 {
+        let branch = self.give(name, run);
+        if let Some(declared) = self.shared.plan.branches().get(branch as usize)
+            && !declared.required
+        {
+            self.misuses.push(Misuse::NotRequired(name.to_owned()));
+        }
+        branch
+    }
+
+    /// Gives the branches that have no call yet one each.
+    fn give_rest(&mut self, calls: impl Iterator<Item = Run<'f>>) -> Vec<u32> {
+        let mut open = (0..).zip(&mut self.branches).filter(|(_, call)| call.is_none());
+        let (mut given, mut items) = (Vec::new(), 0);
+        for call in calls {
+            items += 1;
+            if let Some((branch, open)) = open.next() {
+                *open = Some(call);
+                given.push(branch);
+            }
+        }
+        let branches = given.len() + open.count();
+        if branches != items {
+            self.misuses.push(Misuse::Count { items, branches });
+        }
+        given
+    }
+
+    /// Starts the job in the calling task, for answers that are taken as they come.
+    ///
+    /// # Errors
+    /// [`JoinError::Invalid`] when the branches are not those of the plan, all misuses at once.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn start(self) -> Result<Running<'f>, JoinError> {
+        Ok(Running::new(self.drive(true)?))
+    }
+
     /// Runs the job in the calling task, from its first poll on. Dropping the future drops all attempts and hands back
     /// their permits. A panic in a branch comes through.
     ///
@@ -146,21 +311,93 @@ impl<'f> JobBuilder<'f> {
     /// [`JoinError::Invalid`] when the branches are not those of the plan, all misuses at once;
     /// [`JoinError::Failed`] when the verdict is failed.
     pub async fn join(self) -> Result<Done, JoinError> {
-        let JobBuilder { shared, branches, mut misuses } = self;
+        Running::new(self.drive(false)?).finish().await
+    }
+
+    fn drive(self, streamed: bool) -> Result<Driver<'f>, JoinError> {
+        let JobBuilder { mut shared, id, until, branches, mut misuses } = self;
         let names = shared.plan.branches().iter().map(|declared| &declared.name);
         let missing = branches.iter().zip(names).filter(|(run, _)| run.is_none());
-        misuses.extend(missing.map(|(_, name)| Misuse::Missing(name.clone())));
+        // One that counts wrongly says so itself.
+        if !misuses.iter().any(|misuse| matches!(misuse, Misuse::Count { .. })) {
+            misuses.extend(missing.map(|(_, name)| Misuse::Missing(name.clone())));
+        }
         if !misuses.is_empty() {
             return Err(JoinError::Invalid(misuses));
         }
-        let mut driver = Driver::start(shared, branches.into_iter().flatten().collect());
-        let verdict = std::future::poll_fn(|task| driver.poll(task)).await;
-        let done = driver.into_done(verdict);
-        match verdict {
-            Verdict::Failed(_) => Err(JoinError::Failed(Box::new(Failed(done)))),
-            Verdict::Complete | Verdict::Partial => Ok(done),
+        if let Some(until) = until {
+            let left = span(until.saturating_duration_since(Instant::now()));
+            shared = Arc::new(shared.with_plan(Arc::new(shared.plan.within(left))));
+        }
+        Ok(Driver::start(shared, id, branches.into_iter().flatten().collect(), streamed))
+    }
+}
+
+/// Gives branches calls that can be made once only. So the plan must not have copies of them: it is refused otherwise,
+/// before anything starts.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use fantail::{Fanout, Limiters};
+/// # use fantail_core::{BranchSpec, Plan, PlanSpec};
+/// # let plan = Plan::new(PlanSpec::new("order", vec![BranchSpec::new("charge")]))?;
+/// # let order = Fanout::new(plan, &Limiters::default());
+/// let card = String::from("a card that is used up");
+/// let mut job = order.job();
+/// let receipt = job.once().required("charge", |_attempt| async { Ok(card) });
+/// assert_eq!(job.join().await?.take(receipt), "a card that is used up");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Once<'b, 'f>(&'b mut JobBuilder<'f>);
+
+impl<'f> Once<'_, 'f> {
+    /// As [`JobBuilder::required`].
+    pub fn required<T, F, Fut>(self, name: &str, run: F) -> Required<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Attempt) -> Fut + Send + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
+        let branch = self.0.give_required(name, run_once(run));
+        self.refuse_copies(branch);
+        Required(branch, PhantomData)
+    }
+
+    /// As [`JobBuilder::optional`].
+    pub fn optional<T, F, Fut>(self, name: &str, run: F) -> Optional<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Attempt) -> Fut + Send + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
+        let branch = self.0.give(name, run_once(run));
+        self.refuse_copies(branch);
+        Optional(branch, PhantomData)
+    }
+
+    fn refuse_copies(self, branch: u32) {
+        if let Some(declared) = self.0.shared.plan.branches().get(branch as usize)
+            && !declared.delays().is_empty()
+        {
+            self.0.misuses.push(Misuse::Copied(declared.name.clone()));
         }
     }
+}
+
+fn run_once<'f, T, F, Fut>(run: F) -> Run<'f>
+where
+    T: Send + 'static,
+    F: FnOnce(Attempt) -> Fut + Send + 'f,
+    Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+{
+    let mut run = Some(run);
+    Box::new(move |attempt| {
+        let run = run.take().expect("a branch without copies has one attempt");
+        erase(run(attempt))
+    })
 }
 
 impl std::fmt::Debug for JobBuilder<'_> {

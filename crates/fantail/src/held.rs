@@ -52,12 +52,17 @@ impl<'f> Held<'f> {
         Some((attempt, result))
     }
 
-    /// Drops the attempt's future; its place or permit is handed back later.
+    /// Drops the attempt's future; its place or permit is handed back later, a permit that is held once it is not.
     pub(crate) fn let_go(&mut self, index: usize) {
         match self.live[index].take() {
             None => {}
             Some(Live::Queued { place }) => self.leaving.push(place),
-            Some(Live::Permitted { permit } | Live::Running { permit, .. }) => self.freed.push(permit),
+            Some(Live::Permitted { permit }) => self.freed.push(permit),
+            Some(Live::Running { attempt, future, permit, .. }) => {
+                // First, since it may be the one who holds the permit.
+                drop(future);
+                self.freed.extend(self.mailbox.holds.keep(attempt, permit));
+            }
         }
     }
 

@@ -33,17 +33,38 @@ mod attempt;
 mod done;
 mod driver;
 mod fanout;
+mod handle;
 mod held;
+mod hold;
+mod id;
 mod limiter;
+mod pattern;
+mod running;
+mod spawned;
+mod streamed;
 mod wakes;
 
-pub use attempt::{Attempt, AttemptError};
-pub use done::{Done, Each, Failed, Handle, JoinError, Misuse, Optional, Required};
-pub use fanout::{Fanout, JobBuilder};
-pub use limiter::{Limiters, Permit, SharedLimiter};
+/// The locks that threads share jobs and limiters with; a test puts others in their place.
+mod sync {
+    pub(crate) use std::sync::{Mutex, MutexGuard};
+}
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+pub use attempt::{Attempt, AttemptError};
+pub use done::{Done, Failed, JoinError, Misuse};
+pub use fanout::{Fanout, JobBuilder, Once};
+pub use handle::{Batches, Each, Handle, Items, Optional, Required};
+pub use hold::Hold;
+pub use id::{IdempotencyKey, InvalidJobId, JobId};
+pub use limiter::{Limiters, Permit, SharedLimiter};
+pub use pattern::Pattern;
+pub use running::Running;
+pub use spawned::Spawned;
+pub use streamed::Streamed;
+
+use std::sync::PoisonError;
 use std::time::Duration;
+
+use sync::{Mutex, MutexGuard};
 
 use fantail_core::Time;
 use tokio::time::Instant;

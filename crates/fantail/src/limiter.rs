@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use fantail_core::job::{AttemptId, Class, Refusal};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 use tokio::time::{Instant, sleep_until};
 
+use crate::hold::Holds;
+use crate::sync::{Mutex, MutexGuard};
 use crate::wakes::Wakes;
 use crate::{Clock, lock, span};
 
@@ -62,16 +64,17 @@ struct Waiter {
     budget: Option<Arc<Mutex<Budget>>>,
 }
 
-/// What limiters tell a job.
+/// What limiters tell a job, and what is held of it.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
+    pub(crate) holds: Holds,
     mail: Mutex<Vec<(AttemptId, Result<Permit, Refusal>)>>,
     wakes: Arc<Wakes>,
 }
 
 impl Mailbox {
     pub(crate) fn new(wakes: Arc<Wakes>) -> Arc<Mailbox> {
-        Arc::new(Mailbox { mail: Mutex::new(Vec::new()), wakes })
+        Arc::new(Mailbox { holds: Holds::default(), mail: Mutex::new(Vec::new()), wakes })
     }
 
     pub(crate) fn take(&self) -> Vec<(AttemptId, Result<Permit, Refusal>)> {
@@ -197,7 +200,7 @@ impl SharedLimiter {
         weight: u32,
         until: Option<Instant>,
     ) -> Result<Place, Refusal> {
-        if UNDER.with_borrow(|under| under.contains(&Arc::as_ptr(&self.0))) {
+        if UNDER.with_borrow(|under| under.contains(&self.address())) {
             return Err(Refusal::Limiter);
         }
         let until = until.map(|until| self.0.clock.time(until));
@@ -234,6 +237,11 @@ impl SharedLimiter {
         }
         self.hand_out(state, now).send();
         refused.send();
+    }
+
+    /// What tells it from others while it is there.
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// The state, and the time, which is read under the lock: whoever has the state never holds an earlier instant than
@@ -311,7 +319,30 @@ impl Drop for Place {
 
 thread_local! {
     /// Under permits of which limiters the attempts run that this thread is polling, one inside the other.
-    static UNDER: RefCell<Vec<*const Inner>> = const { RefCell::new(Vec::new()) };
+    static UNDER: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Under permits of which limiters an attempt runs, for one that goes on in another task.
+pub(crate) struct Under(Vec<usize>);
+
+impl Under {
+    /// Those of the attempt that this thread is polling.
+    pub(crate) fn current() -> Under {
+        Under(UNDER.with_borrow(Vec::clone))
+    }
+
+    /// Polls what runs under them.
+    pub(crate) fn poll<T>(&self, poll: impl FnOnce() -> T) -> T {
+        struct Leave(usize);
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                UNDER.with_borrow_mut(|under| under.truncate(under.len() - self.0));
+            }
+        }
+        UNDER.with_borrow_mut(|under| under.extend(&self.0));
+        let _leave = Leave(self.0.len());
+        poll()
+    }
 }
 
 /// The right to run one attempt. Dropping it hands it back.
@@ -353,8 +384,8 @@ impl Permit {
         }
     }
 
-    /// Polls an attempt that runs under this permit. Meanwhile its limiter refuses whoever asks from inside the attempt:
-    /// there may be no other permit, and this one is not handed back before the attempt has its own.
+    /// Calls or polls an attempt that runs under this permit. Meanwhile its limiter refuses whoever asks from inside the
+    /// attempt: there may be no other permit, and this one is not handed back before the attempt has its own.
     pub(crate) fn under<T>(&self, poll: impl FnOnce() -> T) -> T {
         struct Leave;
         impl Drop for Leave {
@@ -363,7 +394,7 @@ impl Permit {
             }
         }
         let Some((limiter, _)) = &self.limited else { return poll() };
-        UNDER.with_borrow_mut(|under| under.push(Arc::as_ptr(&limiter.0)));
+        UNDER.with_borrow_mut(|under| under.push(limiter.address()));
         let _leave = Leave;
         poll()
     }

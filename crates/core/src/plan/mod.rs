@@ -335,6 +335,18 @@ impl Plan {
         }
     }
 
+    /// The same plan for a job that has less time: every deadline is `left` at the latest.
+    #[must_use]
+    pub fn within(&self, left: Time) -> Plan {
+        let mut plan = self.clone();
+        let cap = |deadline: Option<Time>| Some(deadline.map_or(left, |deadline| deadline.min(left)));
+        plan.deadline = cap(plan.deadline);
+        plan.branches.iter_mut().for_each(|branch| branch.deadline = cap(branch.deadline));
+        plan.deadlines = (0..).zip(&plan.branches).filter_map(|(i, b)| Some((b.deadline?, i))).collect();
+        plan.deadlines.sort_unstable();
+        plan
+    }
+
     /// The plan's name.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,8 +1,10 @@
 //! The runtime under tokio: what it promises to the one who joins a job, drops it, or shares a limiter with it.
 
+mod attempts;
 mod budget;
 mod cancellation;
 mod coop;
+mod items;
 mod join;
 mod limiter;
 mod linear;
@@ -10,5 +12,8 @@ mod losers;
 mod permits;
 mod pushback;
 mod reentrancy;
+mod running;
+mod spawned;
+mod streamed;
 mod support;
 mod wakes;
