@@ -42,6 +42,8 @@ mod pattern;
 mod running;
 mod spawned;
 mod streamed;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod wakes;
 
 /// The locks that threads share jobs and limiters with; a test puts others in their place.
