@@ -25,6 +25,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         uses: &["fantail", "fantail-core", "fantail-model", "fantail-planfile", "fantail-stores"],
         outside: None,
     },
+    Layer { name: "fantail-samples", uses: &["fantail-core"], outside: None },
     Layer {
         name: "fantail-cli",
         uses: &[
@@ -33,6 +34,7 @@ pub(crate) const LAYERS: &[Layer] = &[
             "fantail-gateway",
             "fantail-model",
             "fantail-planfile",
+            "fantail-samples",
             "fantail-stores",
         ],
         outside: None,
