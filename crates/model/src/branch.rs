@@ -6,7 +6,7 @@ use core::fmt;
 
 use crate::Law;
 use crate::law::Family;
-use crate::numeric::time_at;
+use crate::numeric::rising;
 
 /// The first of r attempts that start at once: `H = r H_base`.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +24,9 @@ impl Family for Race {
         self.base.inverse_hazard(h / self.r)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        self.r * self.base.rate(t)
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let (hazard, rate) = self.base.hazard_and_rate(t);
+        (self.r * hazard, self.r * rate)
     }
 
     fn hazard_at_infinity(&self) -> f64 {
@@ -83,11 +84,15 @@ impl Family for Hedged {
         }
         // Closer to the offset than its own rounding there is nothing to resolve.
         let low = (earliest - last).max(last * f64::EPSILON / 2.0);
-        last + time_at(h, low, latest.min(next) - last, |since| self.hazard(last + since))
+        let high = latest.min(next) - last;
+        // Nearly as if all attempts had started at once, at the mean of their offsets.
+        let mean = self.offsets[..attempts].iter().sum::<f64>() / attempts as f64;
+        last + rising(h, low, high, earliest + mean - last, |since| self.hazard_and_rate(last + since))
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        self.started(t).map(|offset| self.base.rate(t - offset)).sum()
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let attempts = self.started(t).map(|offset| self.base.hazard_and_rate(t - offset));
+        attempts.fold((0.0, 0.0), |(h, r), (hazard, rate)| (h + hazard, r + rate))
     }
 
     fn hazard_at_infinity(&self) -> f64 {
@@ -144,8 +149,12 @@ impl Family for Restarted {
         }
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        self.base.rate(if t < self.at { t } else { t - self.at })
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        if t < self.at {
+            return self.base.hazard_and_rate(t);
+        }
+        let (hazard, rate) = self.base.hazard_and_rate(t - self.at);
+        (self.until + hazard, rate)
     }
 
     fn hazard_at_infinity(&self) -> f64 {
@@ -192,8 +201,12 @@ impl Family for Cut {
         self.base.inverse_hazard(h).min(self.at)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        if t > self.at { 0.0 } else { self.base.rate(t) }
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        if t > self.at {
+            return (self.most, 0.0);
+        }
+        let (hazard, rate) = self.base.hazard_and_rate(t);
+        (hazard.min(self.most), rate)
     }
 
     fn hazard_at_infinity(&self) -> f64 {

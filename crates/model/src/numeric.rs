@@ -68,6 +68,63 @@ pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: impl Fn(f64) -> f64) 
     time(bracketed_root(libm::log(low), libm::log(high), |v| libm::log(hazard(time(v))) - target))
 }
 
+/// Where a function that does not decrease has the value `target`, above 0, between `low` and `high`, both 0 or more; `f`
+/// gives the function and its slope, `start` is a guess.
+///
+/// Infinite when the function is below `target` until [`LATEST`]; else the nearer end when it does not pass it between.
+/// Newton's method on `ln f` over `ln x`, where hazards are nearly straight; it halves the bracket instead when a step
+/// leaves it or is not half of the one before (Press et al., Numerical Recipes, 9.4), so that it always ends.
+pub(crate) fn rising(
+    target: f64,
+    low: f64,
+    high: f64,
+    start: f64,
+    mut f: impl FnMut(f64) -> (f64, f64),
+) -> f64 {
+    const STEPS: usize = 200;
+    let (mut low, mut high) = (low.max(f64::MIN_POSITIVE), high.min(LATEST));
+    if high == LATEST && f(LATEST).0 < target {
+        return f64::INFINITY;
+    }
+    if low >= high {
+        return high;
+    }
+    let mut x = if start > low && start < high { start } else { low };
+    // The most that the next step may be, and the last step if it was one of Newton's.
+    let (mut most, mut last) = (f64::INFINITY, 0.0);
+    for _ in 0..STEPS {
+        let (value, slope) = f(x);
+        if value == target {
+            return x;
+        }
+        if value < target {
+            low = x;
+        } else {
+            high = x;
+        }
+        let step = libm::log(target / value) * (value / slope / x);
+        let next = x * libm::exp(step);
+        if next > low && next < high && step.abs() < most {
+            // Steps shrink as their squares: the next one is about this one cubed over the last one squared.
+            let quotient = step / last;
+            x = next;
+            last = step;
+            most = 0.5 * step.abs();
+            if step.abs() * quotient * quotient < f64::EPSILON / 8.0 {
+                return x;
+            }
+        } else {
+            if step.abs() < f64::EPSILON || low * (1.0 + 2.0 * f64::EPSILON) >= high {
+                return x;
+            }
+            x = libm::sqrt(low) * libm::sqrt(high);
+            last = 0.0;
+            most = 0.5 * libm::log(high / low);
+        }
+    }
+    x
+}
+
 /// Integrals of two functions that share their evaluations.
 type Pair = [f64; 2];
 

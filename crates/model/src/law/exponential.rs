@@ -27,8 +27,8 @@ impl Family for Exponential {
         h * self.mean
     }
 
-    fn rate(&self, _t: f64) -> f64 {
-        1.0 / self.mean
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        (self.hazard(t), 1.0 / self.mean)
     }
 
     fn moments(&self) -> Option<Moments> {

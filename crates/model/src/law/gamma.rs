@@ -5,7 +5,7 @@ use core::fmt;
 use super::{Family, check_scale, check_shape};
 use crate::LawError;
 use crate::moments::Moments;
-use crate::special::{gamma_hazard, gamma_hazard_rate, gamma_quantile};
+use crate::special::{gamma_hazard, gamma_hazard_and_rate, gamma_quantile};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Gamma {
@@ -30,8 +30,9 @@ impl Family for Gamma {
         self.scale * gamma_quantile(self.shape, h)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        gamma_hazard_rate(self.shape, t / self.scale) / self.scale
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let (hazard, rate) = gamma_hazard_and_rate(self.shape, t / self.scale);
+        (hazard, rate / self.scale)
     }
 
     fn moments(&self) -> Option<Moments> {

@@ -40,17 +40,20 @@ impl Family for LogLogistic {
         self.alpha * libm::exp(ln / self.beta)
     }
 
-    fn rate(&self, t: f64) -> f64 {
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
         if t == 0.0 {
-            return if self.beta < 1.0 {
+            let rate = if self.beta < 1.0 {
                 f64::INFINITY
             } else if self.beta == 1.0 {
                 1.0 / self.alpha
             } else {
                 0.0
             };
+            return (0.0, rate);
         }
-        self.beta / t / (1.0 + libm::exp(-self.ln_odds(t)))
+        let ln = self.ln_odds(t);
+        let rate = self.beta / t / (1.0 + libm::exp(-ln));
+        (if ln > FAR { ln } else { libm::log1p(libm::exp(ln)) }, rate)
     }
 
     fn tail_index(&self) -> f64 {

@@ -5,7 +5,7 @@ use core::fmt;
 use super::{Family, check_scale, ln_ratio};
 use crate::LawError;
 use crate::moments::Moments;
-use crate::special::{normal_hazard, normal_hazard_rate, normal_quantile};
+use crate::special::{normal_hazard, normal_hazard_and_rate, normal_quantile};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LogNormal {
@@ -34,8 +34,12 @@ impl Family for LogNormal {
         self.median * libm::exp(self.sigma * normal_quantile(h))
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        if t == 0.0 { 0.0 } else { normal_hazard_rate(self.z(t)) / (t * self.sigma) }
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        if t == 0.0 {
+            return (0.0, 0.0);
+        }
+        let (hazard, rate) = normal_hazard_and_rate(self.z(t));
+        (hazard, rate / (t * self.sigma))
     }
 
     fn moments(&self) -> Option<Moments> {

@@ -7,7 +7,9 @@ use core::fmt;
 use super::{Family, Law};
 use crate::LawError;
 use crate::moments::Moments;
-use crate::numeric::time_at;
+use crate::numeric::rising;
+
+const MOST_PARTS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mixture {
@@ -17,7 +19,7 @@ pub(super) struct Mixture {
 
 impl Mixture {
     pub(super) fn new(parts: &[(f64, Law)]) -> Result<Mixture, LawError> {
-        if !(1..=64).contains(&parts.len()) {
+        if !(1..=MOST_PARTS).contains(&parts.len()) {
             return Err(LawError::Count { what: "mixture", given: parts.len(), bound: "1 to 64 parts" });
         }
         for (weight, _) in parts {
@@ -32,47 +34,55 @@ impl Mixture {
         if let [(_, law)] = &*self.parts { Some(law) } else { None }
     }
 
-    /// Sum over the parts, weighted.
-    fn sum(&self, term: impl Fn(&Law) -> f64) -> f64 {
-        self.parts.iter().map(|(weight, law)| weight * term(law)).sum()
-    }
-
-    /// `-ln Σ w_i e^-h_i`, from given hazards of the parts, without underflow.
-    fn combine(&self, hazard: impl Fn(&Law) -> f64) -> f64 {
-        let below = self.sum(|law| -libm::expm1(-hazard(law)));
+    /// `-ln Σ w_i e^-h_i`, from the hazards of the parts, without underflow.
+    fn combine(&self, hazards: &[f64]) -> f64 {
+        let weighted = || self.parts.iter().zip(hazards).map(|((weight, _), hazard)| (weight, hazard));
+        let below: f64 = weighted().map(|(weight, hazard)| weight * -libm::expm1(-hazard)).sum();
         if below < 0.5 {
             return -libm::log1p(-below);
         }
-        let terms = || self.parts.iter().map(|(weight, law)| hazard(law) - libm::log(*weight));
-        let least = terms().fold(f64::INFINITY, f64::min);
+        let least = hazards.iter().copied().fold(f64::INFINITY, f64::min);
         if least.is_infinite() {
             return f64::INFINITY;
         }
-        least - libm::log(terms().map(|term| libm::exp(least - term)).sum())
+        least - libm::log(weighted().map(|(weight, hazard)| weight * libm::exp(least - hazard)).sum())
+    }
+
+    fn combined(&self, hazard: impl Fn(&Law) -> f64) -> f64 {
+        let mut hazards = [0.0; MOST_PARTS];
+        for (slot, (_, law)) in hazards.iter_mut().zip(&*self.parts) {
+            *slot = hazard(law);
+        }
+        self.combine(&hazards[..self.parts.len()])
     }
 }
 
 impl Family for Mixture {
     fn hazard(&self, t: f64) -> f64 {
-        self.combine(|law| law.hazard(t))
+        self.combined(|law| law.hazard(t))
     }
 
     fn inverse(&self, h: f64) -> f64 {
         let times = || self.parts.iter().map(|(_, law)| law.inverse_hazard(h));
         let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
-        if h == 0.0 || low >= high { low } else { time_at(h, low, high, |t| self.hazard(t)) }
+        if h == 0.0 || low >= high { low } else { rising(h, low, high, low, |t| self.hazard_and_rate(t)) }
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        let hazard = self.hazard(t);
-        self.sum(|law| {
-            let share = libm::exp(hazard - law.hazard(t));
-            if share == 0.0 { 0.0 } else { law.rate(t) * share }
-        })
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let (mut hazards, mut rates) = ([0.0; MOST_PARTS], [0.0; MOST_PARTS]);
+        for (i, (_, law)) in self.parts.iter().enumerate() {
+            (hazards[i], rates[i]) = law.hazard_and_rate(t);
+        }
+        let hazard = self.combine(&hazards[..self.parts.len()]);
+        let rate = self.parts.iter().zip(hazards.iter().zip(rates)).map(|((weight, _), (own, rate))| {
+            let share = weight * libm::exp(hazard - own);
+            if share == 0.0 { 0.0 } else { rate * share }
+        });
+        (hazard, rate.sum())
     }
 
     fn hazard_at_infinity(&self) -> f64 {
-        self.combine(Law::hazard_at_infinity)
+        self.combined(Law::hazard_at_infinity)
     }
 
     fn tail_index(&self) -> f64 {

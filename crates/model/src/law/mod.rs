@@ -77,8 +77,8 @@ pub(crate) trait Family: fmt::Display {
     fn hazard(&self, t: f64) -> f64;
     /// The earliest time at which the hazard is `h`; infinite beyond [`Family::hazard_at_infinity`].
     fn inverse(&self, h: f64) -> f64;
-    /// `H'(t)`, the hazard rate; 0 outside the support.
-    fn rate(&self, t: f64) -> f64;
+    /// H(t) and the hazard rate `H'(t)`, which is 0 outside the support.
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64);
     /// The hazard that is never exceeded: finite when there is mass at infinity.
     fn hazard_at_infinity(&self) -> f64 {
         f64::INFINITY
@@ -330,12 +330,12 @@ impl Law {
 
     /// `P(T <= t)`.
     pub fn cdf(&self, t: f64) -> f64 {
-        self.level(t).p()
+        -libm::expm1(-self.hazard(t))
     }
 
     /// `P(T > t)`, with relative precision down to the smallest float.
     pub fn survival(&self, t: f64) -> f64 {
-        self.level(t).s()
+        libm::exp(-self.hazard(t))
     }
 
     /// `ln P(T <= t)`; minus infinity before the support.
@@ -350,9 +350,9 @@ impl Law {
 
     /// The density per second at `t`.
     pub fn pdf(&self, t: f64) -> f64 {
-        let t = t.max(0.0);
-        let survival = libm::exp(-self.family().hazard(t));
-        if survival == 0.0 || t.is_infinite() { 0.0 } else { self.family().rate(t) * survival }
+        let (hazard, rate) = self.hazard_and_rate(t.max(0.0));
+        let survival = libm::exp(-hazard);
+        if survival == 0.0 || t.is_infinite() { 0.0 } else { rate * survival }
     }
 
     /// The level that `t` lies at.
@@ -418,8 +418,8 @@ impl Law {
         self.family().hazard_at_infinity()
     }
 
-    pub(crate) fn rate(&self, t: f64) -> f64 {
-        self.family().rate(t)
+    pub(crate) fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        self.family().hazard_and_rate(t)
     }
 
     pub(crate) fn tail_index(&self) -> f64 {

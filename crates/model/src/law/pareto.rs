@@ -30,8 +30,8 @@ impl Family for Pareto {
         self.xm * libm::exp(h / self.alpha)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        if t < self.xm { 0.0 } else { self.alpha / t }
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        (self.hazard(t), if t < self.xm { 0.0 } else { self.alpha / t })
     }
 
     fn tail_index(&self) -> f64 {

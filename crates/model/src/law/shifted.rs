@@ -22,8 +22,8 @@ impl Family for Shifted {
         self.by + self.base.inverse_hazard(h)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        if t < self.by { 0.0 } else { self.base.rate(t - self.by) }
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        if t < self.by { (0.0, 0.0) } else { self.base.hazard_and_rate(t - self.by) }
     }
 
     fn hazard_at_infinity(&self) -> f64 {

@@ -32,8 +32,9 @@ impl Family for Weibull {
         self.scale * libm::pow(h, 1.0 / self.shape)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        self.shape / self.scale * libm::pow(t / self.scale, self.shape - 1.0)
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let rate = self.shape / self.scale * libm::pow(t / self.scale, self.shape - 1.0);
+        (self.hazard(t), rate)
     }
 
     fn moments(&self) -> Option<Moments> {

@@ -8,7 +8,7 @@ use super::snapshot::{Held, Part, Rest, Snapshot};
 use super::{Assumption, GroupedPlan, SolveError};
 use crate::moments::{self, Curve, Moments};
 use crate::numeric::time_at;
-use crate::special::{barrier_hazard, branch_hazard};
+use crate::special::{barrier_hazard, branch_hazard, branch_hazard_at};
 use crate::{Law, Level};
 
 /// How a figure was found.
@@ -208,12 +208,12 @@ impl JobLaw {
     /// The return time at a level: the earliest by which that share of jobs has returned, whatever the verdict.
     /// Infinite when fewer ever do.
     pub fn quantile(&self, level: Level) -> Figure {
-        Figure::exact(self.face_quantile(Face::Return, level.hazard()))
+        Figure::exact(self.face_quantile(Face::Return, level))
     }
 
     /// The time by which a share of *all* jobs is complete; infinite when fewer ever are.
     pub fn complete_quantile(&self, level: Level) -> Figure {
-        Figure::exact(self.face_quantile(Face::Complete, level.hazard()))
+        Figure::exact(self.face_quantile(Face::Complete, level))
     }
 
     /// Mean return time; infinite when a job may never return or the tail is too heavy.
@@ -361,13 +361,17 @@ impl JobLaw {
         if not_yet < 0.5 { -libm::log(not_yet) } else { -libm::log1p(-yet.min(1.0)) }
     }
 
-    /// The earliest time at which the hazard of one of the job's laws is `h`.
-    fn face_quantile(&self, face: Face, h: f64) -> f64 {
+    /// The time at a level of one of the job's laws.
+    fn face_quantile(&self, face: Face, level: Level) -> f64 {
+        let h = level.hazard();
         if face == Face::Return
             && h > 0.0
             && let Some((member, k, n)) = self.alike()
         {
-            return member.law.inverse_hazard(branch_hazard(h, k, n)).min(member.expires);
+            return member
+                .law
+                .inverse_hazard(branch_hazard_at(h, level.opposite(), k, n))
+                .min(member.expires);
         }
         let mut from = None;
         for &instant in &self.instants {
@@ -448,7 +452,7 @@ impl Curve for JobLaw {
     }
 
     fn inverse(&self, h: f64) -> f64 {
-        self.face_quantile(Face::Return, h)
+        self.face_quantile(Face::Return, Level::from_hazard(h))
     }
 
     fn kinks(&self, into: &mut Vec<f64>) {

@@ -12,8 +12,8 @@
 
 use core::f64::consts::TAU;
 
-use super::complement;
-use crate::numeric::bracketed_root;
+use super::{complement, normal_quantile};
+use crate::numeric::rising;
 
 /// Hazard of "at least `k` of `n` branches have answered" when one branch has hazard `h`. Zero for `k = 0`.
 ///
@@ -34,36 +34,47 @@ pub fn barrier_hazard(h: f64, k: u64, n: u64) -> f64 {
     if h == 0.0 || h.is_infinite() {
         return h;
     }
+    inner_hazard(h, k, n).0
+}
+
+/// [`barrier_hazard`] and its derivative by `h`, for `1 < k < n` and `h` above 0 and finite.
+fn inner_hazard(h: f64, k: u64, n: u64) -> (f64, f64) {
     let (answered, open) = sides(h);
     if k as f64 > (n as f64 + 1.0) * answered.p {
-        -libm::log1p(-libm::exp(ln_tail(k, n, answered, open)).min(1.0))
+        let (ln, sum) = ln_tail(k, n, answered, open);
+        let tail = libm::exp(ln).min(1.0);
+        (-libm::log1p(-tail), k as f64 * tail / sum * open.p / answered.p / (1.0 - tail))
     } else {
         // Fewer than k answers is more than n - k misses.
-        -ln_tail(n - k + 1, n, open, answered).min(0.0)
+        let (ln, sum) = ln_tail(n - k + 1, n, open, answered);
+        (-ln.min(0.0), (n - k + 1) as f64 / sum)
     }
 }
 
 /// Hazard of one branch at which "at least `k` of `n`" has hazard `h`: the inverse of [`barrier_hazard`].
 pub fn branch_hazard(h: f64, k: u64, n: u64) -> f64 {
+    branch_hazard_at(h, complement(h), k, n)
+}
+
+/// The same, when the hazard `opposite` of the opposite event is known too.
+pub(crate) fn branch_hazard_at(h: f64, opposite: f64, k: u64, n: u64) -> f64 {
     if k == 0 || k > n {
         return if k == 0 { 0.0 } else { f64::INFINITY };
     }
     if k == 1 {
         return h / n as f64;
     }
-    if k == n {
-        return first_hazard(h, n);
+    // All having answered is enough.
+    let last = if h > FAR { h + libm::log(n as f64) } else { complement(opposite / n as f64) };
+    if k == n || h == 0.0 || h.is_infinite() {
+        return last;
     }
-    if h == 0.0 || h.is_infinite() {
-        return h;
-    }
-    // At least one must have answered, and all having answered is enough.
-    let (low, high) = ((h / n as f64).max(f64::MIN_POSITIVE), first_hazard(h, n));
-    let target = libm::log(h);
-    let root = bracketed_root(libm::log(low), libm::log(high), |w| {
-        libm::log(barrier_hazard(libm::exp(w), k, n)) - target
-    });
-    libm::exp(root)
+    // The k-th of n uniform numbers is nearly a normal one in its log odds.
+    let (below, above) = (k as f64 - 0.3, (n - k) as f64 + 0.7);
+    let spread = libm::sqrt(1.0 / below + 1.0 / above);
+    let odds = below / above * libm::exp(spread * normal_quantile(h));
+    // At least one must have answered.
+    rising(h, h / n as f64, last, libm::log1p(odds), |w| inner_hazard(w, k, n))
 }
 
 /// Hazard of the last of n, from that of one: `-ln(1 - u^n)`.
@@ -77,11 +88,6 @@ fn last_hazard(h: f64, n: u64) -> f64 {
         }
     }
     complement(n * complement(h))
-}
-
-/// Hazard of one from that of the last of n.
-fn first_hazard(h: f64, n: u64) -> f64 {
-    if h > FAR { h + libm::log(n as f64) } else { complement(complement(h) / n as f64) }
 }
 
 /// Beyond this hazard `s` is below half the rounding of 1, so second-order terms vanish.
@@ -99,8 +105,9 @@ fn sides(h: f64) -> (Chance, Chance) {
     (Chance { p: -libm::expm1(-h), ln: -complement(h) }, Chance { p: libm::exp(-h), ln: -h })
 }
 
-/// `ln P(X >= k)` for X binomial (n, event), summed upwards; `k` is at or above the mean, so every ratio is below 1.
-fn ln_tail(k: u64, n: u64, event: Chance, other: Chance) -> f64 {
+/// `ln P(X >= k)` for X binomial (n, event), and the quotient of this tail and its first term; summed upwards, `k` is at or
+/// above the mean, so every ratio is below 1.
+fn ln_tail(k: u64, n: u64, event: Chance, other: Chance) -> (f64, f64) {
     let odds = event.p / other.p;
     let (mut term, mut sum) = (1.0, 1.0);
     for i in k..n {
@@ -111,7 +118,7 @@ fn ln_tail(k: u64, n: u64, event: Chance, other: Chance) -> f64 {
             break;
         }
     }
-    ln_mass(k, n, event, other) + libm::log(sum)
+    (ln_mass(k, n, event, other) + libm::log(sum), sum)
 }
 
 /// `P(exactly x of n branches have answered)` when one has hazard `h`.

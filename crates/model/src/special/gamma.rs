@@ -28,14 +28,24 @@ pub fn gamma_hazard(a: f64, x: f64) -> f64 {
 
 /// The derivative of [`gamma_hazard`] by `x`: 0 or infinite at 0 unless `a` is 1, and 1 at infinity.
 pub fn gamma_hazard_rate(a: f64, x: f64) -> f64 {
+    gamma_hazard_and_rate(a, x).1
+}
+
+/// [`gamma_hazard`] and [`gamma_hazard_rate`], for little more than one of them.
+pub(crate) fn gamma_hazard_and_rate(a: f64, x: f64) -> (f64, f64) {
     if x == 0.0 {
-        return match a.total_cmp(&1.0) {
+        let rate = match a.total_cmp(&1.0) {
             Ordering::Less => f64::INFINITY,
             Ordering::Equal => 1.0,
             Ordering::Greater => 0.0,
         };
+        return (0.0, rate);
     }
-    if x.is_infinite() { 1.0 } else { Tail::at(a, x).steepness(a) / x }
+    if x.is_infinite() {
+        return (x, 1.0);
+    }
+    let tail = Tail::at(a, x);
+    (tail.hazard(), tail.steepness(a) / x)
 }
 
 /// The value with cumulative hazard `h`, 0 to infinity: the inverse of [`gamma_hazard`].

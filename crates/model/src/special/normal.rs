@@ -6,53 +6,74 @@
 //! | Q(z) | upper tail, `erfc(z / √2) / 2` |
 //! | H(z) | `-ln Q(z)` |
 //!
-//! Sources: the upper tail through `erfc`, corrected for the rounding of `z / √2`, and far out the asymptotic series
-//! (Abramowitz and Stegun 26.2.12); the inverse by AS 241 (Wichura, Applied Statistics 37, 1988), which is given to
-//! 16 digits down to 1e-316, and beyond that by Newton steps on H.
+//! Sources: `erf` and the scaled `erfc` by the rational approximations of Cody (Mathematics of Computation 23, 1969), so that
+//! H in the upper tail is `z²/2` less one logarithm; the inverse by AS 241 (Wichura, Applied Statistics 37, 1988), which is
+//! given to 16 digits down to 1e-316, and beyond that by Newton steps on H.
 
-use core::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
+use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, SQRT_2};
 
 use super::complement;
 
-/// From here on the asymptotic series has all digits.
-const FAR: f64 = 25.0;
-/// What [`FRAC_1_SQRT_2`] lacks to `1 / √2`.
-const FRAC_1_SQRT_2_LOW: f64 = -4.833_646_656_726_457e-17;
-/// `ln √(2π)`.
-const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+/// From here on `erfc` is approximated, before it `erf`.
+const NEAR: f64 = 0.46875;
+/// `1 / √(2π)`.
+const FRAC_1_SQRT_2PI: f64 = 0.398_942_280_401_432_7;
+/// `√(2/π)`.
+const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
+/// Squares of z beyond which the lower tail is 0.
+const FARTHEST: f64 = 1_490.0;
 /// From this hazard on the leading order has all digits.
 const LEADING_ORDER: f64 = 1e18;
 /// AS 241 holds down to `s = 1e-316`; beyond this hazard Newton steps take over.
 const AS241_HAZARD: f64 = 700.0;
+/// Hazards of the ends of AS 241's middle part, `|p - 1/2| <= 0.425`.
+const CENTRE: core::ops::RangeInclusive<f64> = 0.077_961_541_469_711_79..=2.590_267_165_445_826;
 
 /// `-ln Q(z)`, relative precision in both tails: 0 at minus infinity, `z²/2 + ln(z √2π)` far out.
 pub fn normal_hazard(z: f64) -> f64 {
-    if z < 0.0 {
-        -libm::log1p(-upper(-z))
-    } else if z < FAR {
-        -libm::log(upper(z))
+    let x = z * FRAC_1_SQRT_2;
+    if x > NEAR {
+        z * (z / 2.0) + LN_2 - libm::log(scaled(x))
+    } else if x < -NEAR {
+        -libm::log1p(-0.5 * exp_half_square(z) * scaled(-x))
     } else {
-        z * (z / 2.0) + libm::log(z) + LN_SQRT_2PI - libm::log1p(series(z))
+        -libm::log(0.5 - 0.5 * erf(x))
     }
 }
 
 /// `φ(z) / Q(z)`, the derivative of [`normal_hazard`].
 pub fn normal_hazard_rate(z: f64) -> f64 {
-    if z < FAR { density(z) / tail(z) } else { z / (1.0 + series(z)) }
+    normal_hazard_and_rate(z).1
+}
+
+/// [`normal_hazard`] and [`normal_hazard_rate`], for little more than one of them.
+pub(crate) fn normal_hazard_and_rate(z: f64) -> (f64, f64) {
+    let x = z * FRAC_1_SQRT_2;
+    if x > NEAR {
+        let scaled = scaled(x);
+        return (z * (z / 2.0) + LN_2 - libm::log(scaled), SQRT_2_OVER_PI / scaled);
+    }
+    let bell = exp_half_square(z);
+    if x < -NEAR {
+        let below = 0.5 * bell * scaled(-x);
+        return (-libm::log1p(-below), FRAC_1_SQRT_2PI * bell / (1.0 - below));
+    }
+    let above = 0.5 - 0.5 * erf(x);
+    (-libm::log(above), FRAC_1_SQRT_2PI * bell / above)
 }
 
 /// The value with cumulative hazard `h`, 0 to infinity: the inverse of [`normal_hazard`].
 pub fn normal_quantile(h: f64) -> f64 {
-    let s = libm::exp(-h);
-    let q = 0.5 - s;
-    if q.abs() <= 0.425 {
+    if CENTRE.contains(&h) {
+        let q = 0.5 - libm::exp(-h);
         let r = 0.180_625 - q * q;
         return q * polynomial(&CENTRE_OVER, r) / polynomial(&CENTRE_UNDER, r);
     }
     if h > AS241_HAZARD {
         return far_quantile(h);
     }
-    let r = libm::sqrt(if q < 0.0 { complement(h) } else { h });
+    let lower = h < 1.0;
+    let r = libm::sqrt(if lower { complement(h) } else { h });
     if r.is_infinite() {
         return f64::NEG_INFINITY;
     }
@@ -61,58 +82,44 @@ pub fn normal_quantile(h: f64) -> f64 {
     } else {
         polynomial(&TAIL_OVER, r - 5.0) / polynomial(&TAIL_UNDER, r - 5.0)
     };
-    if q < 0.0 { -z } else { z }
+    if lower { -z } else { z }
 }
 
 /// The scaled complementary error function, `exp(x²) erfc(x)`.
 pub fn erfcx(x: f64) -> f64 {
-    if x < 0.0 {
-        return 2.0 * exp_square(x) - erfcx(-x);
+    if x > NEAR {
+        return scaled(x);
     }
-    let z = x / FRAC_1_SQRT_2;
-    if z < FAR { exp_square(x) * libm::erfc(x) } else { libm::sqrt(2.0 / PI) / z * (1.0 + series(z)) }
-}
-
-/// Q(z) for any z where it does not underflow.
-fn tail(z: f64) -> f64 {
-    if z < 0.0 { 1.0 - upper(-z) } else { upper(z) }
-}
-
-/// Q(z) for z from 0 to about 37: `erfc` of the rounded `z / √2`, and a first-order term for what rounding took.
-fn upper(z: f64) -> f64 {
-    let x = z * FRAC_1_SQRT_2;
-    if x > 27.0 {
-        return 0.0;
-    }
-    let lost = product_error(z, FRAC_1_SQRT_2, x) + z * FRAC_1_SQRT_2_LOW;
-    // -erfc'/erfc to within a tenth: enough for a term of the size of one rounding.
-    let slope = x + libm::sqrt(x * x + 4.0 / PI);
-    0.5 * libm::erfc(x) * (1.0 - lost * slope)
-}
-
-fn density(z: f64) -> f64 {
-    libm::exp(-z * z / 2.0 - LN_SQRT_2PI)
-}
-
-/// `exp(x²)`, with the rounding of the square made good.
-fn exp_square(x: f64) -> f64 {
     let square = x * x;
     if square > 709.0 {
         return f64::INFINITY;
     }
-    libm::exp(square) * (1.0 + product_error(x, x, square))
+    let exp_square = libm::exp(square) * (1.0 + product_error(x, x, square));
+    if x < -NEAR { 2.0 * exp_square - scaled(-x) } else { exp_square * (1.0 - erf(x)) }
 }
 
-/// `z Q(z) / φ(z) - 1` by its asymptotic series, for `z >= FAR`.
-fn series(z: f64) -> f64 {
-    let w = 1.0 / (z * z);
-    let mut term = 1.0;
-    let mut sum = 0.0;
-    for odd in [1.0, 3.0, 5.0, 7.0, 9.0, 11.0, 13.0, 15.0] {
-        term *= -odd * w;
-        sum += term;
+/// `exp(-z²/2)`, with the rounding of the square made good.
+fn exp_half_square(z: f64) -> f64 {
+    let square = z * z;
+    if square > FARTHEST {
+        return 0.0;
     }
-    sum
+    libm::exp(-0.5 * square) * (1.0 - 0.5 * product_error(z, z, square))
+}
+
+/// `erf(x)` for `|x| <= NEAR`.
+fn erf(x: f64) -> f64 {
+    let y = x * x;
+    x * polynomial(&ERF_OVER, y) / polynomial(&ERF_UNDER, y)
+}
+
+/// `exp(x²) erfc(x)` for `x >= NEAR`.
+fn scaled(x: f64) -> f64 {
+    if x <= 4.0 {
+        return polynomial(&ERFC_OVER, x) / polynomial(&ERFC_UNDER, x);
+    }
+    let y = 1.0 / (x * x);
+    (FRAC_2_SQRT_PI / 2.0 - y * polynomial(&FAR_OVER, y) / polynomial(&FAR_UNDER, y)) / x
 }
 
 /// Newton on H from the leading order; H is convex, so every step from the right side stays there.
@@ -122,7 +129,8 @@ fn far_quantile(h: f64) -> f64 {
         return z;
     }
     for _ in 0..4 {
-        z -= (normal_hazard(z) - h) / normal_hazard_rate(z);
+        let (hazard, rate) = normal_hazard_and_rate(z);
+        z -= (hazard - h) / rate;
     }
     z
 }
@@ -141,7 +149,8 @@ fn split(a: f64) -> (f64, f64) {
     (high, a - high)
 }
 
-fn polynomial(coefficients: &[f64; 8], x: f64) -> f64 {
+/// Horner's rule; the highest power comes first.
+fn polynomial<const N: usize>(coefficients: &[f64; N], x: f64) -> f64 {
     coefficients.iter().fold(0.0, |sum, c| sum * x + c)
 }
 
@@ -204,4 +213,51 @@ const TAIL_UNDER: [f64; 8] = [
     1.369_298_809_227_358e-1,
     5.998_322_065_558_88e-1,
     1.0,
+];
+const ERF_OVER: [f64; 5] = [
+    0.185_777_706_184_603_15,
+    3.161_123_743_870_565_5,
+    113.864_154_151_050_16,
+    377.485_237_685_302,
+    3_209.377_589_138_469_4,
+];
+const ERF_UNDER: [f64; 5] =
+    [1.0, 23.601_290_952_344_122, 244.024_637_934_444_17, 1_282.616_526_077_372_3, 2_844.236_833_439_171];
+const ERFC_OVER: [f64; 9] = [
+    2.153_115_354_744_038_3e-8,
+    0.564_188_496_988_670_1,
+    8.883_149_794_388_377,
+    66.119_190_637_141_63,
+    298.635_138_197_400_1,
+    881.952_221_241_769,
+    1_712.047_612_634_070_7,
+    2_051.078_377_826_071_6,
+    1_230.339_354_797_997_2,
+];
+const ERFC_UNDER: [f64; 9] = [
+    1.0,
+    15.744_926_110_709_835,
+    117.693_950_891_312_5,
+    537.181_101_862_009_9,
+    1_621.389_574_566_690_3,
+    3_290.799_235_733_459_7,
+    4_362.619_090_143_247,
+    3_439.367_674_143_721_6,
+    1_230.339_354_803_749_5,
+];
+const FAR_OVER: [f64; 6] = [
+    0.016_315_387_137_302_097,
+    0.305_326_634_961_232_36,
+    0.360_344_899_949_804_45,
+    0.125_781_726_111_229_26,
+    0.016_083_785_148_742_275,
+    0.000_658_749_161_529_837_8,
+];
+const FAR_UNDER: [f64; 6] = [
+    1.0,
+    2.568_520_192_289_822,
+    1.872_952_849_923_467_3,
+    0.527_905_102_951_428_5,
+    0.060_518_341_312_441_32,
+    0.002_335_204_976_268_691_8,
 ];
