@@ -3,9 +3,10 @@
 //! So nothing that a simulation does or leaves out shifts a draw: not the number of branches, not the plan, not the order
 //! of events, not the split of the jobs among threads. Two plans under one seed meet the same latencies.
 //!
-//! Draws are turned into times by inversion: one uniform number is one latency, whatever the law, and a longer draw is a
-//! longer latency under every law. Rejection (the ziggurat) would be faster for some laws; its retries have their place
-//! in the counter.
+//! Draws are turned into times by inversion: one uniform number is one latency, and a longer draw is a longer latency under
+//! every law. Of a mixture a second uniform number picks the part, and the part is inverted.
+
+use crate::special::normal_quantile;
 
 /// What a draw is for; draws for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +15,40 @@ pub(crate) enum Purpose {
     Latency = 0,
     /// How long after the one before a job arrives.
     Arrival = 1,
+    /// What all attempts of a job have in common.
+    Job = 2,
+    /// What all attempts of a branch have in common.
+    Branch = 3,
+    /// How large the job is.
+    Size = 4,
+    /// Whether an attempt ends in an error.
+    Fate = 5,
+    /// Which replica serves an attempt.
+    Replica = 6,
+    /// How long a client thinks before it starts the job.
+    Think = 7,
+}
+
+/// What a draw is about: a job, or a branch of it, or an attempt, or one try of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subject {
+    pub(crate) job: u64,
+    pub(crate) branch: u32,
+    pub(crate) attempt: u8,
+    pub(crate) retry: u16,
+}
+
+impl Subject {
+    pub(crate) fn job(job: u64) -> Subject {
+        Subject { job, branch: 0, attempt: 0, retry: 0 }
+    }
 }
 
 /// The draws of one seed.
 ///
 /// Philox 4x32 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
 /// The key is the seed. The counter is, from its first word on, the job's low and high half, the branch, and in the last
-/// word the attempt (bits 24 to 31), the purpose (16 to 23) and the retry (0 to 15, always 0 under inversion).
+/// word the attempt (bits 24 to 31), the purpose (16 to 23) and the retry (0 to 15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Draws {
     key: [u32; 2],
@@ -32,18 +60,44 @@ impl Draws {
     }
 
     /// A unit exponential, the hazard at which an attempt answers: precise for long latencies, up to `53 ln 2`.
-    pub(crate) fn exponential(self, job: u64, branch: u32, attempt: u8, purpose: Purpose) -> f64 {
-        -libm::log(self.uniform(job, branch, attempt, purpose))
+    pub(crate) fn exponential(self, subject: Subject, purpose: Purpose) -> f64 {
+        -libm::log(self.uniform(subject, purpose))
+    }
+
+    /// A unit exponential, and a uniform number between 0 and 1 that is independent of it: an odd multiple of `2^-53`.
+    pub(crate) fn exponential_and_uniform(self, subject: Subject, purpose: Purpose) -> (f64, f64) {
+        let [a, b, c, d] = self.words(subject, purpose);
+        (-libm::log(unit(a, b)), unit(c, d))
+    }
+
+    /// A standard normal that grows with [`Draws::exponential`].
+    pub(crate) fn normal(self, subject: Subject, purpose: Purpose) -> f64 {
+        normal_quantile(self.exponential(subject, purpose))
+    }
+
+    /// A whole number below `below`, which is above zero, each equally often to within `2^-32`.
+    pub(crate) fn below(self, below: u32, subject: Subject, purpose: Purpose) -> u32 {
+        let [high, ..] = self.words(subject, purpose);
+        ((u64::from(high) * u64::from(below)) >> 32) as u32
     }
 
     /// A uniform number between 0 and 1, neither of them: an odd multiple of `2^-53`.
-    fn uniform(self, job: u64, branch: u32, attempt: u8, purpose: Purpose) -> f64 {
-        let [job_low, job_high] = halves(job);
-        let rest = u32::from(attempt) << 24 | (purpose as u32) << 16;
-        let [high, low, ..] = philox([job_low, job_high, branch, rest], self.key);
-        let bits = u64::from(high) << 32 | u64::from(low);
-        ((bits >> 11) | 1) as f64 / (1_u64 << 53) as f64
+    pub(crate) fn uniform(self, subject: Subject, purpose: Purpose) -> f64 {
+        let [high, low, ..] = self.words(subject, purpose);
+        unit(high, low)
     }
+
+    fn words(self, subject: Subject, purpose: Purpose) -> [u32; 4] {
+        let Subject { job, branch, attempt, retry } = subject;
+        let [job_low, job_high] = halves(job);
+        let rest = u32::from(attempt) << 24 | (purpose as u32) << 16 | u32::from(retry);
+        philox([job_low, job_high, branch, rest], self.key)
+    }
+}
+
+fn unit(high: u32, low: u32) -> f64 {
+    let bits = u64::from(high) << 32 | u64::from(low);
+    ((bits >> 11) | 1) as f64 / (1_u64 << 53) as f64
 }
 
 /// The low and the high half.
@@ -84,17 +138,19 @@ mod tests {
     #[test]
     fn every_part_of_the_key_and_of_the_counter_makes_another_draw() {
         let places = [
-            (7, 1, 2, 3, Purpose::Latency),
-            (7 | 1 << 32, 1, 2, 3, Purpose::Latency),
-            (8, 1, 2, 3, Purpose::Latency),
-            (7, 1 | 1 << 32, 2, 3, Purpose::Latency),
-            (7, 2, 2, 3, Purpose::Latency),
-            (7, 1, 3, 3, Purpose::Latency),
-            (7, 1, 2, 4, Purpose::Latency),
-            (7, 1, 2, 3, Purpose::Arrival),
+            (7, 1, 2, 3, 4, Purpose::Latency),
+            (7 | 1 << 32, 1, 2, 3, 4, Purpose::Latency),
+            (8, 1, 2, 3, 4, Purpose::Latency),
+            (7, 1 | 1 << 32, 2, 3, 4, Purpose::Latency),
+            (7, 2, 2, 3, 4, Purpose::Latency),
+            (7, 1, 3, 3, 4, Purpose::Latency),
+            (7, 1, 2, 4, 4, Purpose::Latency),
+            (7, 1, 2, 3, 5, Purpose::Latency),
+            (7, 1, 2, 3, 4, Purpose::Arrival),
         ];
-        let draw = |(seed, job, branch, attempt, purpose): (u64, u64, u32, u8, Purpose)| {
-            Draws::new(seed).uniform(job, branch, attempt, purpose).to_bits()
+        let draw = |(seed, job, branch, attempt, retry, purpose): (u64, u64, u32, u8, u16, Purpose)| {
+            let subject = Subject { job, branch, attempt, retry };
+            Draws::new(seed).uniform(subject, purpose).to_bits()
         };
         let drawn: BTreeSet<u64> = places.into_iter().map(draw).collect();
         assert_eq!(drawn.len(), places.len());
@@ -106,7 +162,7 @@ mod tests {
         const JOBS: u64 = 64_000;
         let mut cells = [0_u32; CELLS];
         for job in 0..JOBS {
-            let uniform = Draws::new(1).uniform(job, 0, 0, Purpose::Latency);
+            let uniform = Draws::new(1).uniform(Subject::job(job), Purpose::Latency);
             assert!(uniform > 0.0 && uniform < 1.0);
             cells[(uniform * CELLS as f64) as usize] += 1;
         }

@@ -125,7 +125,7 @@ impl Measured {
     /// The share of replies with a verdict; 0 to 1. Not a number without replies.
     pub fn share(&self, verdict: Verdict, confidence: Level) -> Band {
         let count = self.replies.iter().filter(|reply| reply.verdict == Some(verdict)).count() as u64;
-        let share = Share { count, of: self.replies.len() as u64 };
+        let share = Share::new(count, self.replies.len() as u64);
         Band { value: share.value(), interval: share.interval(confidence) }
     }
 

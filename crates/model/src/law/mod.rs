@@ -414,6 +414,18 @@ impl Law {
         if time > LATEST { f64::INFINITY } else { time }
     }
 
+    /// A time drawn by a unit exponential and a uniform number, which picks the part of a mixture: the law is that of
+    /// [`Law::inverse_hazard`], for which a mixture searches a root.
+    pub(crate) fn draw(&self, exponential: f64, uniform: f64) -> f64 {
+        match &self.0 {
+            Kind::Mixture(mixture) => {
+                let (part, uniform) = mixture.pick(uniform);
+                part.draw(exponential, uniform)
+            }
+            _ => self.inverse_hazard(exponential),
+        }
+    }
+
     pub(crate) fn hazard_at_infinity(&self) -> f64 {
         self.family().hazard_at_infinity()
     }

@@ -20,39 +20,49 @@ impl Interval {
 }
 
 /// How many of the jobs, or of other things that were counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// Those that the share is of interest for.
     pub count: u64,
     /// All that were counted.
     pub of: u64,
+    /// How many times the variance of the share is that of independent jobs, and by how many blocks that is known.
+    pub(super) spread: Option<(f64, u64)>,
 }
 
 impl Share {
+    /// Of independent jobs.
+    pub fn new(count: u64, of: u64) -> Share {
+        Share { count, of, spread: None }
+    }
+
     /// The share itself, 0 to 1; not a number when nothing was counted.
     pub fn value(self) -> f64 {
         self.count as f64 / self.of as f64
     }
 
     /// Where the probability lies behind the share: Wilson's score interval (J. Am. Stat. Assoc. 22, 1927), which stays
-    /// within 0 to 1 and is meaningful for a count of 0. Supposes independent jobs.
+    /// within 0 to 1 and is meaningful for a count of 0. Where jobs are not independent, they count as so many fewer as blocks
+    /// of them differ more than those of independent jobs would.
     ///
     /// ```
     /// use fantail_model::Level;
     /// use fantail_model::sim::Share;
     ///
-    /// let none = Share { count: 0, of: 1_000 }.interval(Level::below(0.95)?);
+    /// let none = Share::new(0, 1_000).interval(Level::below(0.95)?);
     /// assert_eq!(none.low, 0.0);
     /// assert!((none.high - 0.00383).abs() < 1e-5);
     /// # Ok::<(), fantail_model::LawError>(())
     /// ```
     pub fn interval(self, confidence: Level) -> Interval {
-        let n = self.of as f64;
-        if self.of == 0 {
+        let fewer = self.spread.map_or(1.0, |(variance, blocks)| variance * wider(confidence, blocks));
+        if self.of == 0 || fewer.is_nan() {
             return Interval { low: 0.0, high: 1.0 };
         }
+        let n = self.of as f64 / fewer;
         let z = deviations(confidence);
-        let (yes, no) = (self.count as f64, n - self.count as f64);
+        let yes = self.count as f64 / fewer;
+        let no = n - yes;
         let centre = yes + z * z / 2.0;
         let half = z * libm::sqrt(yes * no / n + z * z / 4.0);
         let end = |x: f64| (x / (n + z * z)).clamp(0.0, 1.0);
@@ -67,14 +77,23 @@ impl Share {
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Its standard error; not a number for fewer than two jobs.
+    /// Its standard error; not a number for fewer than two jobs, or fewer than two blocks of jobs that interact.
     pub error: f64,
+    /// How many blocks the error is known by; `None`: so many jobs that it counts as known.
+    pub(super) blocks: Option<u64>,
 }
 
 impl Estimate {
-    /// Where the true value lies, by the normal approximation: it needs many jobs and a finite variance.
+    /// With a standard error that counts as known.
+    pub fn new(value: f64, error: f64) -> Estimate {
+        Estimate { value, error, blocks: None }
+    }
+
+    /// Where the true value lies, by the normal approximation, or Student's where the error is known by few blocks: it
+    /// needs many jobs and a finite variance.
     pub fn interval(self, confidence: Level) -> Interval {
-        let half = deviations(confidence) * self.error;
+        let wider = libm::sqrt(self.blocks.map_or(1.0, |blocks| wider(confidence, blocks)));
+        let half = deviations(confidence) * self.error * wider;
         Interval { low: self.value - half, high: self.value + half }
     }
 }
@@ -82,6 +101,18 @@ impl Estimate {
 /// Standard deviations to either side that hold a normal variable with this confidence.
 fn deviations(confidence: Level) -> f64 {
     normal_quantile(confidence.hazard() + core::f64::consts::LN_2)
+}
+
+/// The square of how much wider an interval is whose error is known by so few blocks: Student's quantile over the normal
+/// one, by Wallace's transformation (Annals of Mathematical Statistics 30, 1959), which is 0.5 % off at five blocks and
+/// too wide below.
+pub(super) fn wider(confidence: Level, blocks: u64) -> f64 {
+    if blocks < 2 {
+        return f64::NAN;
+    }
+    let (n, z) = ((blocks - 1) as f64, deviations(confidence));
+    let stretched = z * (8.0 * n + 3.0) / (8.0 * n + 1.0);
+    n * libm::expm1(stretched * stretched / n) / (z * z)
 }
 
 /// The sum of a whole number per job, and of its square: exact, so that parts add up to the same whole in any order.
@@ -105,11 +136,30 @@ impl Total {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
+    pub(super) fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// The mean in units of `unit`.
     pub(super) fn mean(&self, unit: f64) -> Estimate {
         let n = self.count as f64;
         let mean = self.sum as f64 / n;
         let variance = (self.squares as f64 / n - mean * mean).max(0.0) / (n - 1.0);
-        Estimate { value: mean / unit, error: libm::sqrt(variance) / unit }
+        Estimate::new(mean / unit, libm::sqrt(variance) / unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tables of Student's law, two-sided 95 %: 2.776 at four degrees of freedom, 2.262 at nine, 2.045 at 29.
+    #[test]
+    fn few_blocks_make_intervals_as_wide_as_students_law() {
+        let confidence = Level::below(0.95).expect("a level");
+        for (blocks, t) in [(5, 2.776), (10, 2.262), (30, 2.045)] {
+            let found = libm::sqrt(wider(confidence, blocks)) * 1.959_964;
+            assert!((found / t - 1.0).abs() < 0.006, "{found} for {t}");
+        }
     }
 }

@@ -2,30 +2,46 @@
 //!
 //! Nothing here knows the solver, so that the agreement of the two says something of both.
 
+mod arriving;
+mod blocks;
+mod calling;
+mod client;
+mod error;
 mod estimate;
+mod meter;
+mod readout;
+mod scenario;
+mod seat;
+mod server;
+mod servers;
 mod summary;
 mod times;
 mod world;
 
+pub use client::Client;
+pub use error::SimError;
 pub use estimate::{Estimate, Interval, Share};
-pub use summary::{Outcomes, Summary, Verdicts, Waits};
+pub use scenario::{Arrivals, Credit, Scenario};
+pub use server::{Allows, Cancellation, Choice, Failures, Limit, RetryAfter, Server, Slow};
+pub use summary::{Outcomes, ServerUse, Summary, Verdicts, Waits};
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 
 use fantail_core::{Branch, BranchSpec, Plan, PlanSpec, Time};
 
-use crate::Law;
-use crate::draws::{Draws, Purpose};
+use crate::draws::{Draws, Purpose, Subject};
+use crate::special::normal_hazard;
+use crate::{Dependence, Law};
+use servers::Fate;
 use world::World;
 
 /// Jobs of a plan, played over virtual time by the machine that runs them in earnest.
 ///
-/// Each attempt takes a time drawn from its branch's law, copies independently of their primary. Draws depend on the
-/// seed, the job's number, the branch and the attempt alone: not on the plan, the split of a range or the order of
-/// events. Jobs share the plan's limiters and its hedge budget.
+/// Each attempt takes a time drawn from its branch's law, at a server of the [`Scenario`] if it names one. Draws depend on
+/// the seed, the job's number, the branch and the attempt alone: not on the plan, the split of a range or the order of
+/// events. Jobs share the plan's limiters, its hedge budget and the servers.
 ///
 /// ```
 /// use fantail_core::{BranchSpec, Plan, PlanSpec};
@@ -47,71 +63,53 @@ use world::World;
 pub struct Simulation {
     plan: Arc<Plan>,
     laws: Vec<Law>,
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
+    /// The server of each branch.
+    serves: Vec<Option<u32>>,
+    /// Who plays instead of the plan's machine.
+    client: Option<Client>,
     draws: Draws,
 }
 
-/// The world that the jobs meet.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Scenario {
-    /// When jobs start.
-    pub arrivals: Arrivals,
-    /// What the hedge budget allows.
-    pub credit: Credit,
-}
-
-/// When jobs start.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Arrivals {
-    /// Each when the one before has returned.
-    #[default]
-    OneAtATime,
-    /// At equal distances, above zero.
-    Every(Time),
-    /// At random, independently of each other, so many in a second on average: 1e-6 to 1e9.
-    Poisson(f64),
-}
-
-/// What the hedge budget allows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Credit {
-    /// What answered primaries have earned, from nothing on, as in a service that was just started.
-    #[default]
-    Earned,
-    /// Every copy: what hedging would do if the budget never bound.
-    Unlimited,
-}
-
 impl Simulation {
+    /// How many jobs a block has that a long run is played in.
+    pub const BLOCK: u64 = 10_000;
+
     /// Jobs of a plan, with the law of one attempt of each branch, in the plan's order.
     ///
     /// # Errors
-    /// [`SimError::LawCount`] when there is not one law per branch, [`SimError::Arrivals`] for a rate or distance out
-    /// of its range.
+    /// [`SimError`], for what is out of its range: see there.
     pub fn new(
         plan: Arc<Plan>,
         laws: Vec<Law>,
-        scenario: Scenario,
+        scenario: impl Into<Arc<Scenario>>,
         seed: u64,
     ) -> Result<Simulation, SimError> {
+        let scenario = scenario.into();
         if laws.len() != plan.branches().len() {
             return Err(SimError::LawCount { given: laws.len(), branches: plan.branches().len() });
         }
-        let out_of_range = match scenario.arrivals {
-            Arrivals::OneAtATime => None,
-            Arrivals::Every(gap) => (gap == Time::ZERO || gap > Time::LONGEST).then(|| gap.as_secs_f64()),
-            Arrivals::Poisson(rate) => (!(1e-6..=1e9).contains(&rate)).then_some(rate),
-        };
-        if let Some(value) = out_of_range {
-            return Err(SimError::Arrivals { value });
+        scenario.arrivals.check()?;
+        scenario.servers.iter().try_for_each(Server::check)?;
+        let serves = plan.branches().iter().map(|branch| scenario.server_of(&branch.name)).collect();
+        Ok(Simulation { plan, laws, scenario, serves, client: None, draws: Draws::new(seed) })
+    }
+
+    /// The same calls, made by a client that knows no plan: of the plan only the branches and their costs matter.
+    ///
+    /// # Errors
+    /// [`SimError::Retries`] when there are more than 1000.
+    pub fn with_client(&self, client: Client) -> Result<Simulation, SimError> {
+        if client.retries > 1000 {
+            return Err(SimError::Retries { value: client.retries });
         }
-        Ok(Simulation { plan, laws, scenario, draws: Draws::new(seed) })
+        Ok(Simulation { client: Some(client), plan: Arc::new(without_copies(&self.plan)), ..self.clone() })
     }
 
     /// Plays the jobs with these numbers.
     ///
     /// If jobs do not [interact](Simulation::jobs_interact), summaries of parts merge to that of the whole. If they do,
-    /// each range begins with nothing held, full rates and an empty budget.
+    /// each range is a block, which begins with nothing held, full rates and an empty budget, and is warmed up.
     ///
     /// # Errors
     /// [`SimError::TooLong`] when the jobs take longer than [`Time`] counts.
@@ -119,9 +117,28 @@ impl Simulation {
         World::new(self).run(jobs)
     }
 
-    /// Whether what one job does can matter to another: they share a limiter that bounds something, or credit for copies.
+    /// The world that the jobs meet.
+    pub fn scenario(&self) -> &Arc<Scenario> {
+        &self.scenario
+    }
+
+    /// The blocks that a range is played in: parts that end at multiples of [`Simulation::BLOCK`].
+    pub fn blocks(jobs: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        let mut from = jobs.start;
+        core::iter::from_fn(move || {
+            let next = (from / Simulation::BLOCK + 1).saturating_mul(Simulation::BLOCK).min(jobs.end);
+            (from < next).then(|| core::mem::replace(&mut from, next)..next)
+        })
+    }
+
+    /// Whether what one job does can matter to another: they share a limiter that bounds something, credit for copies, or
+    /// a server whose calls matter to each other.
     pub fn jobs_interact(&self) -> bool {
-        self.plan.branches().iter().any(|branch| self.bounds(branch) || self.budgets(branch))
+        let used = self.serves.iter().flatten();
+        let coupled = used.into_iter().any(|server| self.scenario.servers[*server as usize].couples());
+        let knows_plan = self.client.is_none();
+        let branches = self.plan.branches();
+        coupled || knows_plan && branches.iter().any(|branch| self.bounds(branch) || self.budgets(branch))
     }
 
     /// The same without copies, under the same draws: what [`Summary::extra_busy`] compares with.
@@ -139,21 +156,81 @@ impl Simulation {
         self.scenario.credit == Credit::Earned && branch.delays().iter().any(|delay| *delay > Time::ZERO)
     }
 
-    /// How long an attempt takes; [`Time::MAX`] when it never answers.
-    fn latency(&self, job: u64, branch: u32, attempt: u8) -> Time {
-        let hazard = self.draws.exponential(job, branch, attempt, Purpose::Latency);
-        nearest(self.laws[branch as usize].inverse_hazard(hazard))
+    /// How long a call takes by this law, or else by that of its branch; [`Time::MAX`] when it never ends.
+    fn latency(&self, subject: Subject, law: Option<&Law>) -> Time {
+        let law = law.unwrap_or(&self.laws[subject.branch as usize]);
+        let time = self.draw(subject, law);
+        let size = self.scenario.size.as_ref();
+        let size = size.map_or(1.0, |law| {
+            let draw = self.draws.exponential_and_uniform(Subject::job(subject.job), Purpose::Size);
+            law.draw(draw.0, draw.1)
+        });
+        nearest(time * size)
     }
 
-    /// How long after the job before it this one arrives; `None` when it waits for that one's return.
-    fn gap(&self, job: u64) -> Option<Time> {
-        match self.scenario.arrivals {
-            Arrivals::OneAtATime => None,
-            Arrivals::Every(gap) => Some(gap),
+    /// A time of this law, those of branches and copies as dependent as is stated.
+    fn draw(&self, subject: Subject, law: &Law) -> f64 {
+        let shares = self.scenario.dependence;
+        let of_job = Subject::job(subject.job);
+        let of_branch = Subject { branch: subject.branch, ..of_job };
+        if shares == Dependence::NONE || shares.branch() == 1.0 {
+            let (subject, purpose) = if shares == Dependence::NONE {
+                (subject, Purpose::Latency)
+            } else {
+                (of_branch, Purpose::Branch)
+            };
+            let (exponential, uniform) = self.draws.exponential_and_uniform(subject, purpose);
+            return law.draw(exponential, uniform);
+        }
+        let part = |share: f64, subject, purpose| {
+            if share > 0.0 { libm::sqrt(share) * self.draws.normal(subject, purpose) } else { 0.0 }
+        };
+        let z = part(shares.job(), of_job, Purpose::Job)
+            + part(shares.branch(), of_branch, Purpose::Branch)
+            + part(shares.luck(), subject, Purpose::Latency);
+        law.inverse_hazard(normal_hazard(z))
+    }
+
+    /// How a call ends that a server takes.
+    fn fate(&self, subject: Subject, failures: &Failures) -> Fate {
+        let Failures { retryable, permanent, .. } = *failures;
+        if retryable + permanent == 0.0 {
+            return Fate::Answer;
+        }
+        let drawn = self.draws.uniform(subject, Purpose::Fate);
+        if drawn < retryable {
+            Fate::Retryable
+        } else if drawn < retryable + permanent {
+            Fate::Permanent
+        } else {
+            Fate::Answer
+        }
+    }
+
+    /// How long after the job before it a job arrives, by its number in the order of arrivals, and by the one that its
+    /// draws are keyed with.
+    fn gap(&self, place: u64, number: u64) -> Time {
+        match &self.scenario.arrivals {
+            Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
+            Arrivals::Every(gap) => *gap,
             Arrivals::Poisson(rate) => {
-                Some(nearest(self.draws.exponential(job, 0, 0, Purpose::Arrival) / rate))
+                nearest(self.draws.exponential(Subject::job(number), Purpose::Arrival) / rate)
+            }
+            Arrivals::Trace(times) => {
+                let at = |place: u64| times[(place % times.len() as u64) as usize];
+                let before = if place.is_multiple_of(times.len() as u64) {
+                    scenario::period(times).saturating_sub(at(times.len() as u64 - 1))
+                } else {
+                    return at(place).saturating_sub(at(place - 1));
+                };
+                before.saturating_add(at(place))
             }
         }
+    }
+
+    /// How long a client thinks, with this mean.
+    fn think(&self, subject: Subject, mean: Time) -> Time {
+        nearest(self.draws.exponential(subject, Purpose::Think) * mean.as_secs_f64())
     }
 }
 
@@ -188,48 +265,3 @@ fn without_copies(plan: &Plan) -> Plan {
     };
     Plan::new(spec).expect("a plan without its copies is a plan")
 }
-
-/// Why a simulation was refused or given up.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum SimError {
-    /// A simulation needs one law for each branch.
-    LawCount {
-        /// Laws given.
-        given: usize,
-        /// Branches of the plan.
-        branches: usize,
-    },
-    /// The rate of arrivals, or the distance between them in seconds, is out of its range.
-    Arrivals {
-        /// What was given.
-        value: f64,
-    },
-    /// Virtual time ended, after 584 years, before all jobs had arrived.
-    TooLong {
-        /// The number of the job that could not arrive.
-        job: u64,
-    },
-}
-
-impl fmt::Display for SimError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SimError::LawCount { given, branches } => {
-                write!(f, "got {given} laws, expected one for each of {branches} branches")
-            }
-            SimError::Arrivals { value } => write!(
-                f,
-                "arrivals: got {value}, expected a rate of 1e-6 to 1e9 per second, or a distance above 0 s and at most 365 days"
-            ),
-            SimError::TooLong { job } => {
-                write!(
-                    f,
-                    "job {job} would arrive after 584 years, when virtual time ends: play fewer jobs at a time"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for SimError {}

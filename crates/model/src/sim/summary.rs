@@ -2,41 +2,115 @@
 
 use alloc::vec::Vec;
 
-use fantail_core::job::{Job, NotStarted, Outcome, Verdict};
+use fantail_core::job::{NotStarted, Outcome, Verdict};
 use fantail_core::{Ledger, Time};
 
+use super::blocks::{Between, Returned};
 use super::estimate::Total;
+use super::meter::Meter;
+use super::seat::Seat;
 use super::times::Times;
-use super::{Estimate, Interval, Share};
-use crate::Level;
-use crate::special::barrier_hazard;
+use super::{Share, Simulation};
 
 /// Nanoseconds in a second.
-const SECOND: f64 = 1e9;
+pub(super) const SECOND: f64 = 1e9;
 
 /// What came of a range of jobs, in whole numbers: so the summaries of parts [merge](Summary::merge) to the same bits as
 /// the whole, in any order.
 ///
 /// Its size does not grow with the number of jobs: beyond a million their return times are in buckets of 0.1 %.
 ///
-/// Intervals suppose that jobs are independent. Where they wait for each other's permits they are not, and the intervals
-/// are too narrow: compare summaries of several ranges instead.
+/// Where jobs interact they are not independent. Intervals then rest on how much the blocks differ that were merged, each
+/// the summary of one run, and say nothing for fewer than two of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    returns: Times,
-    never: u64,
-    outcomes: Vec<Outcomes>,
-    ledger: Ledger,
-    return_time: Total,
-    copies: Total,
+    pub(super) returns: Times,
+    pub(super) never: u64,
+    pub(super) outcomes: Vec<Outcomes>,
+    pub(super) ledger: Ledger,
+    pub(super) return_time: Total,
+    /// Attempts beyond one a branch.
+    pub(super) extra: Total,
     /// Jobs in which a copy started.
-    with_copies: u64,
-    busy: Total,
-    waits: Waits,
+    pub(super) with_copies: u64,
+    pub(super) busy: Total,
+    /// Work for jobs that were over.
+    pub(super) late: u128,
+    pub(super) prices: Prices,
+    pub(super) waits: Waits,
+    pub(super) turned_away: TurnedAway,
+    /// Branches that backfill fills in.
+    pub(super) backfills: Total,
+    pub(super) peak: u64,
+    pub(super) servers: Vec<ServerUse>,
+    /// `None` where jobs are independent.
+    pub(super) blocks: Option<Blocks>,
 }
 
+/// What was paid.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Prices {
+    /// Of one call of each branch; `None` when no branch states a cost.
+    pub(super) costs: Option<Vec<f64>>,
+    /// Attempts of each branch that were launched.
+    pub(super) launched: Vec<u64>,
+    /// Of a job, in millionths of the highest cost of a call.
+    pub(super) paid: Total,
+}
+
+/// Calls that a server turned away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TurnedAway {
+    attempts: Total,
+    branches: Total,
+    jobs: u64,
+}
+
+/// What a server did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerUse {
+    /// Calls that came.
+    pub calls: u64,
+    /// Calls that it turned away.
+    pub turned_away: u64,
+    /// The most calls that it served at once.
+    pub most: u64,
+    pub(super) area: u128,
+    pub(super) span: u128,
+    pub(super) between: Between,
+}
+
+/// How blocks of jobs differ.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Blocks {
+    pub(super) count: u64,
+    pub(super) figures: [Between; FIGURES],
+    pub(super) returned: Returned,
+}
+
+/// What blocks are compared in: sums, each with what it is divided by.
+#[derive(Clone, Copy)]
+pub(super) enum Figure {
+    Return,
+    Complete,
+    Partial,
+    Failed,
+    Never,
+    Extra,
+    WithCopies,
+    Busy,
+    Cost,
+    Wait,
+    AttemptsTurnedAway,
+    BranchesTurnedAway,
+    JobsTurnedAway,
+    Backfills,
+}
+
+const FIGURES: usize = Figure::Backfills as usize + 1;
+
 /// How many jobs ended in which way; they add up to all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdicts {
     /// The barrier was met.
     pub complete: Share,
@@ -80,15 +154,10 @@ pub struct Waits {
     pub delayed: u64,
     /// The longest wait.
     pub longest: Time,
-    total: Total,
+    pub(super) total: Total,
 }
 
 impl Waits {
-    /// The mean wait for a permit, in seconds.
-    pub fn mean(&self) -> Estimate {
-        self.total.mean(SECOND)
-    }
-
     pub(super) fn push(&mut self, wait: Time) {
         self.permits += 1;
         self.delayed += u64::from(wait > Time::ZERO);
@@ -105,189 +174,230 @@ impl Waits {
 }
 
 /// The lists of return times.
-const COMPLETE: usize = 0;
-const PARTIAL: usize = 1;
-const FAILED: usize = 2;
-const LISTS: [usize; 3] = [COMPLETE, PARTIAL, FAILED];
+pub(super) const COMPLETE: usize = 0;
+pub(super) const PARTIAL: usize = 1;
+pub(super) const FAILED: usize = 2;
+pub(super) const LISTS: [usize; 3] = [COMPLETE, PARTIAL, FAILED];
 
 impl Summary {
-    /// Of no jobs, of a plan with `n` branches.
-    pub(super) fn new(n: u32) -> Summary {
+    /// Of no jobs.
+    pub(super) fn new(simulation: &Simulation) -> Summary {
+        let plan = &simulation.plan;
+        let costs = plan.branches().iter().map(|branch| branch.cost);
+        let any = plan.branches().iter().any(|branch| branch.cost.is_some());
+        let n = plan.n() as usize;
         Summary {
             returns: Times::new(),
             never: 0,
-            outcomes: alloc::vec![Outcomes::default(); n as usize],
+            outcomes: alloc::vec![Outcomes::default(); n],
             ledger: Ledger::default(),
             return_time: Total::default(),
-            copies: Total::default(),
+            extra: Total::default(),
             with_copies: 0,
             busy: Total::default(),
+            late: 0,
+            prices: Prices {
+                costs: any.then(|| costs.map(Option::unwrap_or_default).collect()),
+                launched: alloc::vec![0; n],
+                paid: Total::default(),
+            },
             waits: Waits::default(),
+            turned_away: TurnedAway::default(),
+            backfills: Total::default(),
+            peak: 0,
+            servers: alloc::vec![ServerUse::default(); simulation.scenario.servers.len()],
+            blocks: simulation.jobs_interact().then(Blocks::default),
         }
     }
 
     /// Counts a job that is over, or that nothing can happen to any more.
-    pub(super) fn record(&mut self, job: &Job) {
-        let list = match job.verdict() {
+    pub(super) fn record(&mut self, seat: &Seat, backfills: bool) {
+        let player = &seat.player;
+        let verdict = player.verdict();
+        let list = match verdict {
             Some(Verdict::Complete) => Some(COMPLETE),
             Some(Verdict::Partial) => Some(PARTIAL),
             Some(Verdict::Failed(_)) => Some(FAILED),
             None => None,
         };
         if let Some(list) = list {
-            self.returns.push(list, job.elapsed());
-            self.return_time.push(job.elapsed().as_nanos());
+            self.returns.push(list, player.elapsed());
+            self.return_time.push(player.elapsed().as_nanos());
         } else {
             self.never += 1;
         }
+        let (mut attempts, mut started, mut missing) = (0, 0, 0);
         for (counts, branch) in self.outcomes.iter_mut().zip(0..) {
-            *counts.of(job.slot(branch).and_then(|slot| slot.outcome)) += 1;
+            let outcome = player.outcome(branch);
+            *counts.of(outcome) += 1;
+            let of_branch = u64::from(player.attempts(branch));
+            self.prices.launched[branch as usize] += of_branch;
+            attempts += of_branch;
+            started += u64::from(of_branch > 0);
+            missing += u64::from(outcome != Some(Outcome::Answered));
         }
-        let ledger = job.ledger();
-        self.ledger.add(ledger);
-        self.copies.push(ledger.copies.launched);
-        self.with_copies += u64::from(ledger.copies.launched > 0);
-        self.busy.push(ledger.primaries.busy.saturating_add(ledger.copies.busy).as_nanos());
+        self.ledger.add(player.ledger());
+        self.extra.push(attempts - started);
+        self.with_copies += u64::from(player.ledger().copies.launched > 0);
+        self.busy.push(seat.busy.as_nanos());
+        self.prices.pay(seat);
+        self.turned_away.record(&seat.turned_away);
+        let fills_in = backfills && verdict == Some(Verdict::Partial);
+        self.backfills.push(if fills_in { missing } else { 0 });
     }
 
-    pub(super) fn waits_mut(&mut self) -> &mut Waits {
-        &mut self.waits
+    /// How long an attempt waited for its permit.
+    pub(super) fn waited(&mut self, wait: Time) {
+        self.waits.push(wait);
+    }
+
+    /// A server worked for a job that was over by then.
+    pub(super) fn worked_late(&mut self, time: Time) {
+        self.late += u128::from(time.as_nanos());
+    }
+
+    /// What the servers did while the jobs arrived: the meter of the slots of each, calls that came, and those turned away.
+    pub(super) fn measure(&mut self, measured: &[(Meter, u64, u64)]) {
+        for (server, (meter, calls, turned_away)) in self.servers.iter_mut().zip(measured) {
+            (server.calls, server.turned_away, server.most) = (*calls, *turned_away, meter.most);
+            (server.area, server.span) = (meter.area, meter.span);
+            server.between = Between::of((meter.area, meter.span));
+        }
+    }
+
+    /// So many attempts ran at once.
+    pub(super) fn ran(&mut self, attempts: u64) {
+        self.peak = self.peak.max(attempts);
     }
 
     /// To be called once the last job is recorded.
-    pub(super) fn sort(&mut self) {
+    pub(super) fn close(&mut self) {
         self.returns.sort();
+        if self.blocks.is_some() && self.jobs() > 0 {
+            let amounts = FIGURE_LIST.map(|figure| self.amount(figure));
+            let returned = Returned::of(&self.returns, self.jobs());
+            self.blocks = Some(Blocks { count: 1, figures: amounts.map(Between::of), returned });
+        }
     }
 
-    /// Adds the jobs of `other`, of the same plan.
+    /// Adds the jobs of `other`, of the same simulation.
     ///
     /// # Panics
-    /// When the numbers of branches differ.
+    /// When the numbers of branches or servers differ, or jobs interact in one of the two only.
     pub fn merge(&mut self, other: &Summary) {
-        assert_eq!(self.outcomes.len(), other.outcomes.len(), "summaries of one plan are merged");
+        let shape =
+            |summary: &Summary| (summary.outcomes.len(), summary.servers.len(), summary.blocks.is_some());
+        assert_eq!(shape(self), shape(other), "summaries of one simulation are merged");
         self.returns.merge(&other.returns);
         self.never += other.never;
         self.outcomes.iter_mut().zip(&other.outcomes).for_each(|(mine, theirs)| mine.add(theirs));
         self.ledger.add(&other.ledger);
         self.return_time.add(&other.return_time);
-        self.copies.add(&other.copies);
+        self.extra.add(&other.extra);
         self.with_copies += other.with_copies;
         self.busy.add(&other.busy);
+        self.late += other.late;
+        self.prices.paid.add(&other.prices.paid);
+        for (mine, theirs) in self.prices.launched.iter_mut().zip(&other.prices.launched) {
+            *mine += theirs;
+        }
         self.waits.add(&other.waits);
+        self.turned_away.add(&other.turned_away);
+        self.backfills.add(&other.backfills);
+        self.peak = self.peak.max(other.peak);
+        self.servers.iter_mut().zip(&other.servers).for_each(|(mine, theirs)| mine.add(theirs));
+        if let (Some(mine), Some(theirs)) = (&mut self.blocks, &other.blocks) {
+            mine.add(theirs);
+        }
     }
 
-    /// How many jobs there were.
-    pub fn jobs(&self) -> u64 {
-        self.returned() + self.never
+    /// A sum over all jobs, and what it is divided by.
+    pub(super) fn amount(&self, figure: Figure) -> (u128, u128) {
+        let jobs = u128::from(self.jobs());
+        let of_jobs = |count: u64| (u128::from(count), jobs);
+        match figure {
+            Figure::Return => (self.return_time.sum(), self.returned().into()),
+            Figure::Complete => of_jobs(self.returns.len(COMPLETE)),
+            Figure::Partial => of_jobs(self.returns.len(PARTIAL)),
+            Figure::Failed => of_jobs(self.returns.len(FAILED)),
+            Figure::Never => of_jobs(self.never),
+            Figure::Extra => (self.extra.sum(), jobs),
+            Figure::WithCopies => of_jobs(self.with_copies),
+            Figure::Busy => (self.busy.sum() + self.late, jobs),
+            Figure::Cost => (self.prices.paid.sum(), jobs),
+            Figure::Wait => (self.waits.total.sum(), self.waits.permits.into()),
+            Figure::AttemptsTurnedAway => (self.turned_away.attempts.sum(), self.attempts().into()),
+            Figure::BranchesTurnedAway => {
+                (self.turned_away.branches.sum(), jobs * self.outcomes.len() as u128)
+            }
+            Figure::JobsTurnedAway => of_jobs(self.turned_away.jobs),
+            Figure::Backfills => (self.backfills.sum(), jobs),
+        }
+    }
+}
+
+/// All figures, in their order.
+const FIGURE_LIST: [Figure; FIGURES] = [
+    Figure::Return,
+    Figure::Complete,
+    Figure::Partial,
+    Figure::Failed,
+    Figure::Never,
+    Figure::Extra,
+    Figure::WithCopies,
+    Figure::Busy,
+    Figure::Cost,
+    Figure::Wait,
+    Figure::AttemptsTurnedAway,
+    Figure::BranchesTurnedAway,
+    Figure::JobsTurnedAway,
+    Figure::Backfills,
+];
+
+impl Prices {
+    fn pay(&mut self, seat: &Seat) {
+        let Some(costs) = &self.costs else { return };
+        let unit = costs.iter().copied().fold(0.0, f64::max) / 1e6;
+        let attempts = |branch: u32| f64::from(seat.player.attempts(branch));
+        let paid: f64 = costs.iter().zip(0..).map(|(cost, branch)| cost * attempts(branch)).sum();
+        self.paid.push(if unit > 0.0 { (paid / unit + 0.5) as u64 } else { 0 });
+    }
+}
+
+impl TurnedAway {
+    /// The branches of a job's attempts that were turned away.
+    fn record(&mut self, branches: &[u32]) {
+        let mut distinct = branches.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        self.attempts.push(branches.len() as u64);
+        self.branches.push(distinct.len() as u64);
+        self.jobs += u64::from(!branches.is_empty());
     }
 
-    /// How they ended.
-    pub fn verdicts(&self) -> Verdicts {
-        let [complete, partial, failed] = LISTS.map(|list| self.share(self.returns.len(list)));
-        Verdicts { complete, partial, failed, never: self.share(self.never) }
+    fn add(&mut self, other: &TurnedAway) {
+        self.attempts.add(&other.attempts);
+        self.branches.add(&other.branches);
+        self.jobs += other.jobs;
     }
+}
 
-    /// The jobs that had returned by `t` after their start, whatever the verdict.
-    pub fn returned_by(&self, t: Time) -> Share {
-        self.share(LISTS.map(|list| self.returns.until(list, t)).iter().sum())
+impl ServerUse {
+    fn add(&mut self, other: &ServerUse) {
+        self.calls += other.calls;
+        self.turned_away += other.turned_away;
+        self.most = self.most.max(other.most);
+        self.area += other.area;
+        self.span += other.span;
+        self.between.add(&other.between);
     }
+}
 
-    /// The jobs that were complete by `t` after their start.
-    pub fn complete_by(&self, t: Time) -> Share {
-        self.share(self.returns.until(COMPLETE, t))
-    }
-
-    /// The jobs that had ended partial by `t` after their start.
-    pub fn partial_by(&self, t: Time) -> Share {
-        self.share(self.returns.until(PARTIAL, t))
-    }
-
-    /// The jobs that had failed by `t` after their start.
-    pub fn failed_by(&self, t: Time) -> Share {
-        self.share(self.returns.until(FAILED, t))
-    }
-
-    /// The return time at a level: the earliest by which that share of jobs had returned; [`Time::MAX`] when fewer did.
-    pub fn quantile(&self, level: Level) -> Time {
-        // A level is precise to a few roundings, which must not lift p = 0.99 of a hundred jobs to all of them.
-        let rank = level.p() * self.jobs() as f64 * (1.0 - 8.0 * f64::EPSILON);
-        self.returns.at((libm::ceil(rank) as u64).max(1))
-    }
-
-    /// Where the true quantile lies, in seconds: between two of the return times, whose ranks are exact by the binomial
-    /// law, whatever the law of the job. Its upper end is infinite when there are too few jobs to say.
-    pub fn quantile_interval(&self, level: Level, confidence: Level) -> Interval {
-        let jobs = self.jobs();
-        let miss = confidence.s() / 2.0;
-        // That fewer than `rank` of all jobs have returned at the quantile.
-        let fewer = |rank: u64| match rank {
-            0 => 0.0,
-            _ if rank > jobs => 1.0,
-            _ => libm::exp(-barrier_hazard(level.hazard(), rank, jobs)),
-        };
-        let reaches = |rank: u64| match rank {
-            0 => 1.0,
-            _ if rank > jobs => 0.0,
-            _ => -libm::expm1(-barrier_hazard(level.hazard(), rank, jobs)),
-        };
-        let low = first(jobs, |rank| fewer(rank + 1) > miss);
-        let high = first(jobs + 1, |rank| reaches(rank) <= miss);
-        let low = if low == 0 { 0.0 } else { seconds(self.returns.at(low)) };
-        Interval { low, high: if high > jobs { f64::INFINITY } else { seconds(self.returns.at(high)) } }
-    }
-
-    /// The mean return time of the jobs that returned, in seconds.
-    pub fn mean(&self) -> Estimate {
-        self.return_time.mean(SECOND)
-    }
-
-    /// In how many jobs a branch had which outcome; `None` when the plan has no such index.
-    pub fn outcomes(&self, branch: u32) -> Option<&Outcomes> {
-        self.outcomes.get(branch as usize)
-    }
-
-    /// Attempts, busy time and refusals of all jobs. An attempt that never ends counts as launched only.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
-    }
-
-    /// Price one: the copies that started, as a share of the branches.
-    pub fn extra_requests(&self) -> Estimate {
-        self.copies.mean(self.outcomes.len() as f64)
-    }
-
-    /// The jobs that sent at least one copy.
-    pub fn sends_copy(&self) -> Share {
-        self.share(self.with_copies)
-    }
-
-    /// Seconds under permits, all attempts of a job together.
-    pub fn busy(&self) -> Estimate {
-        self.busy.mean(SECOND)
-    }
-
-    /// Price two: busy time relative to that of `plain`, the same plan without copies, less 1.
-    ///
-    /// The standard error is that of a ratio of independent means. Under one seed the two go up and down together, so
-    /// the true one is smaller.
-    pub fn extra_busy(&self, plain: &Summary) -> Estimate {
-        let (with, without) = (self.busy(), plain.busy());
-        let ratio = with.value / without.value;
-        let error = ratio * libm::hypot(with.error / with.value, without.error / without.value);
-        Estimate { value: ratio - 1.0, error }
-    }
-
-    /// How long attempts waited for permits.
-    pub fn waits(&self) -> &Waits {
-        &self.waits
-    }
-
-    fn returned(&self) -> u64 {
-        LISTS.map(|list| self.returns.len(list)).iter().sum()
-    }
-
-    fn share(&self, count: u64) -> Share {
-        Share { count, of: self.jobs() }
+impl Blocks {
+    fn add(&mut self, other: &Blocks) {
+        self.count += other.count;
+        self.figures.iter_mut().zip(&other.figures).for_each(|(mine, theirs)| mine.add(theirs));
+        self.returned.add(&other.returned);
     }
 }
 
@@ -317,22 +427,4 @@ impl Outcomes {
         self.cancelled += other.cancelled;
         self.never += other.never;
     }
-}
-
-/// The first of `0..=last` at which a condition holds that goes on to hold; `last` when none does.
-fn first(last: u64, holds: impl Fn(u64) -> bool) -> u64 {
-    let (mut low, mut high) = (0, last);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if holds(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    low
-}
-
-fn seconds(time: Time) -> f64 {
-    if time == Time::MAX { f64::INFINITY } else { time.as_secs_f64() }
 }

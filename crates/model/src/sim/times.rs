@@ -80,6 +80,18 @@ impl Times {
         }
     }
 
+    /// The last time of all; zero when there is none.
+    pub(super) fn last(&self) -> Time {
+        let nanos = match &self.0 {
+            Form::Kept(lists) => lists.iter().filter_map(|list| list.last().copied()).max(),
+            Form::Counted(lists) => {
+                let buckets = lists.iter().map(|list| list.counts.len()).max().unwrap_or(0);
+                buckets.checked_sub(1).map(middle_of)
+            }
+        };
+        Time::from_nanos(nanos.unwrap_or(0))
+    }
+
     /// The earliest time by which all lists together have `rank` times, at least 1; [`Time::MAX`] when they never do.
     pub(super) fn at(&self, rank: u64) -> Time {
         let nanos = match &self.0 {

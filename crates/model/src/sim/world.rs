@@ -10,6 +10,11 @@ use core::ops::Range;
 use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 
+use super::arriving::Arriving;
+use super::client::Calls;
+use super::meter::Meter;
+use super::seat::{Held, Player, Runs, Seat};
+use super::servers::{CallId, Fate, Servers};
 use super::{Credit, SimError, Simulation, Summary};
 
 /// Drives jobs as the runtime does: it holds no rule, it reports what happened and carries out what the machine says.
@@ -18,78 +23,62 @@ use super::{Credit, SimError, Simulation, Summary};
 /// numbers, the newcomer last; then the limiters hand out what is free by then, and whoever got something is stepped
 /// again.
 pub(super) struct World<'a> {
-    simulation: &'a Simulation,
-    now: Time,
+    pub(super) simulation: &'a Simulation,
+    pub(super) now: Time,
     /// Jobs that are alive have a seat each; the seat of a job that is over is taken by a later one.
-    seats: Vec<Seat>,
+    pub(super) seats: Vec<Seat>,
     empty_seats: Vec<usize>,
-    due: BinaryHeap<Reverse<Due>>,
-    limiters: Vec<Shared>,
+    pub(super) due: BinaryHeap<Reverse<Due>>,
+    pub(super) limiters: Vec<Shared>,
+    pub(super) servers: Servers<'a>,
+    /// Who starts when; `None` where each job has a time of its own.
+    arriving: Option<Arriving<'a>>,
+    /// Attempts that run.
+    pub(super) running: Meter,
     /// `None`: every copy is paid for.
     budget: Option<Budget>,
     /// Seats of jobs to be stepped at this instant.
     told: Vec<usize>,
     actions: Vec<Action>,
-    summary: Summary,
+    pub(super) summary: Summary,
 }
 
-/// One job, and what the machine does not own.
-struct Seat {
-    number: u64,
-    alive: bool,
-    job: Job,
-    /// By [`Plan::attempt_index`](fantail_core::Plan::attempt_index).
-    attempts: Vec<Held>,
-    events: Vec<Event>,
-    /// Whether it is among those told.
-    told: bool,
-    /// When a wake-up is due.
-    wakes_at: Option<Time>,
-}
-
-/// What an attempt has, from its asking to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Held {
-    Nothing,
-    Place(Ticket),
-    Permit {
-        /// Of a limiter, and how long it was waited for.
-        limited: Option<(Ticket, Time)>,
-        /// Whether the budget has paid for it.
-        paid: bool,
-        runs: bool,
-    },
-}
-
-/// Something that is going to happen to a job; ordered by time, then job.
+/// Something that is going to happen; ordered by time, then job.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due {
-    at: Time,
-    number: u64,
-    what: What,
-    seat: usize,
+pub(super) struct Due {
+    pub(super) at: Time,
+    pub(super) number: u64,
+    pub(super) what: What,
+    pub(super) seat: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    Answer(AttemptId),
+pub(super) enum What {
+    /// An attempt that takes the time of its law ends.
+    Ends(AttemptId, Fate),
+    /// An attempt learns that it was turned away, and when to come back if it does.
+    TurnedAway(AttemptId, Option<Time>),
+    /// A call was served to its end.
+    Served(CallId),
+    /// A call that was dropped leaves.
+    Leaves(CallId),
     WakeUp,
 }
 
 /// A limiter and who waits for it.
-struct Shared {
-    limiter: Limiter,
-    waiters: BTreeMap<Ticket, Waiter>,
+pub(super) struct Shared {
+    pub(super) limiter: Limiter,
+    pub(super) waiters: BTreeMap<Ticket, Waiter>,
     /// Whether something may have become free at this instant.
-    changed: bool,
+    pub(super) changed: bool,
     /// When something becomes free without anybody's doing.
     serves_at: Option<Time>,
 }
 
 #[derive(Clone, Copy)]
-struct Waiter {
-    seat: usize,
-    attempt: AttemptId,
+pub(super) struct Waiter {
+    pub(super) seat: usize,
+    pub(super) attempt: AttemptId,
     budgeted: bool,
     since: Time,
 }
@@ -110,10 +99,13 @@ impl<'a> World<'a> {
             empty_seats: Vec::new(),
             due: BinaryHeap::new(),
             limiters: plan.limiters().iter().map(shared).collect(),
+            servers: Servers::new(&simulation.scenario.servers),
+            arriving: None,
+            running: Meter::default(),
             budget: (simulation.scenario.credit == Credit::Earned).then(|| Budget::new(plan.hedge_budget())),
             told: Vec::new(),
             actions: Vec::new(),
-            summary: Summary::new(plan.n()),
+            summary: Summary::new(simulation),
         }
     }
 
@@ -123,7 +115,7 @@ impl<'a> World<'a> {
         } else {
             self.run_one_by_one(jobs);
         }
-        self.summary.sort();
+        self.summary.close();
         Ok(self.summary)
     }
 
@@ -131,50 +123,69 @@ impl<'a> World<'a> {
     fn run_one_by_one(&mut self, jobs: Range<u64>) {
         for number in jobs {
             self.now = Time::ZERO;
-            self.arrive(number);
+            self.arrive(number, true);
             self.settle();
-            self.play_until(Time::MAX);
+            while self.anybody() && self.play_next() {}
             self.give_up();
             self.due.clear();
         }
+        self.summary.ran(self.running.most);
     }
 
     fn run_together(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
-        let mut last = None;
-        for number in jobs {
-            let at = match (last, self.simulation.gap(number)) {
-                (None, _) => Time::ZERO,
-                (Some(last), Some(gap)) => gap.saturating_add(last),
-                (Some(_), None) => {
-                    self.play_until(Time::MAX);
-                    self.give_up();
-                    self.now
-                }
-            };
+        self.arriving = Some(Arriving::new(self.simulation, &jobs));
+        while let Some(arrival) = self.arriving.as_mut().and_then(|arriving| arriving.next(&self.summary)) {
+            let at = self.play_until_arrival(arrival.number);
             if at == Time::MAX {
-                return Err(SimError::TooLong { job: number });
+                return Err(SimError::TooLong { job: arrival.number });
             }
-            self.play_until(at);
             self.now = at;
             self.collect();
-            self.arrive(number);
+            if arrival.first {
+                self.servers.measure(at);
+                self.running.restart(at);
+            }
+            self.arrive(arrival.number, arrival.counts);
             self.settle();
-            last = Some(at);
+            if arrival.last {
+                self.summary.measure(&self.servers.measured(at));
+            }
         }
-        self.play_until(Time::MAX);
+        while self.play_next() {}
         self.give_up();
+        self.summary.ran(self.running.most);
         Ok(())
     }
 
-    /// Plays every instant before `until`, as long as there are jobs for something to happen to.
-    fn play_until(&mut self, until: Time) {
-        while self.empty_seats.len() < self.seats.len()
-            && let Some(at) = self.next_at().filter(|at| *at < until)
-        {
-            self.now = at;
-            self.collect();
-            self.settle();
+    /// Plays every instant before the one at which this job starts; returns that.
+    fn play_until_arrival(&mut self, number: u64) -> Time {
+        loop {
+            let arrives = self.arriving.as_mut().and_then(|arriving| arriving.at(number));
+            match (arrives, self.next_at()) {
+                (Some(at), next) if next.is_none_or(|next| next >= at) => {
+                    self.arriving.as_mut().expect("somebody arrives").starts(at);
+                    return at;
+                }
+                (_, Some(_)) => {
+                    self.play_next();
+                }
+                // All clients wait for jobs that nothing can happen to.
+                (_, None) => self.give_up(),
+            }
         }
+    }
+
+    fn anybody(&self) -> bool {
+        self.empty_seats.len() < self.seats.len()
+    }
+
+    /// Plays the next instant at which something happens; `false` when there is none.
+    fn play_next(&mut self) -> bool {
+        let Some(at) = self.next_at() else { return false };
+        self.now = at;
+        self.collect();
+        self.settle();
+        true
     }
 
     fn next_at(&self) -> Option<Time> {
@@ -195,35 +206,12 @@ impl<'a> World<'a> {
         }
     }
 
-    /// What was to happen does, unless its job or attempt is gone.
-    fn happen(&mut self, due: Due) {
-        let seat = &self.seats[due.seat];
-        if !seat.alive || seat.number != due.number {
-            return;
-        }
-        match due.what {
-            What::Answer(attempt) => {
-                let index = self.index(attempt);
-                if matches!(seat.attempts[index], Held::Permit { runs: true, .. }) {
-                    self.drop_attempt(due.seat, attempt);
-                    self.tell(due.seat, Event::Answered(attempt));
-                }
-            }
-            What::WakeUp => {
-                if seat.wakes_at == Some(due.at) {
-                    self.seats[due.seat].wakes_at = None;
-                    self.wake(due.seat);
-                }
-            }
-        }
-    }
-
-    fn tell(&mut self, seat: usize, event: Event) {
+    pub(super) fn tell(&mut self, seat: usize, event: Event) {
         self.seats[seat].events.push(event);
         self.wake(seat);
     }
 
-    fn wake(&mut self, seat: usize) {
+    pub(super) fn wake(&mut self, seat: usize) {
         if !self.seats[seat].told {
             self.seats[seat].told = true;
             self.told.push(seat);
@@ -231,17 +219,20 @@ impl<'a> World<'a> {
     }
 
     /// A new job takes a seat.
-    fn arrive(&mut self, number: u64) {
+    fn arrive(&mut self, number: u64, counts: bool) {
         let plan = &self.simulation.plan;
-        let job = Job::start(Arc::clone(plan), self.now, number as u32, &mut self.actions);
+        let player = match self.simulation.client {
+            None => {
+                let job = Job::start(Arc::clone(plan), self.now, number as u32, &mut self.actions);
+                Player::Job(job)
+            }
+            Some(client) => Player::Calls(Calls::start(client, plan.n(), self.now, &mut self.actions)),
+        };
         let seat = if let Some(seat) = self.empty_seats.pop() {
-            let taken = &mut self.seats[seat];
-            (taken.number, taken.alive, taken.job) = (number, true, job);
+            self.seats[seat].take(number, counts, player);
             seat
         } else {
-            let attempts = alloc::vec![Held::Nothing; plan.attempts()];
-            let (events, told, wakes_at) = (Vec::new(), false, None);
-            self.seats.push(Seat { number, alive: true, job, attempts, events, told, wakes_at });
+            self.seats.push(Seat::new(number, counts, player, plan.attempts()));
             self.seats.len() - 1
         };
         self.carry_out(seat);
@@ -267,18 +258,18 @@ impl<'a> World<'a> {
             // It was over in its last step, which told it of something that it had asked for before that.
             return;
         }
-        let earned = seat.job.ledger().primaries.won;
-        seat.job.step(self.now, &mut seat.events, &mut self.actions);
+        let earned = seat.player.ledger().primaries.won;
+        seat.player.step(self.now, &mut seat.events, &mut self.actions);
         if let Some(budget) = &mut self.budget {
-            (earned..seat.job.ledger().primaries.won).for_each(|_| budget.earn());
+            (earned..seat.player.ledger().primaries.won).for_each(|_| budget.earn());
         }
         self.carry_out(index);
         let seat = &mut self.seats[index];
-        if seat.job.verdict().is_some() {
+        if seat.player.verdict().is_some() {
             assert!(seat.attempts.iter().all(|held| *held == Held::Nothing), "a job leaves nothing behind");
             self.leave(index);
-        } else if seat.job.wake_at() != seat.wakes_at {
-            seat.wakes_at = seat.job.wake_at();
+        } else if seat.player.wake_at() != seat.wakes_at {
+            seat.wakes_at = seat.player.wake_at();
             let due =
                 seat.wakes_at.map(|at| Due { at, number: seat.number, what: What::WakeUp, seat: index });
             self.due.extend(due.map(Reverse));
@@ -288,7 +279,12 @@ impl<'a> World<'a> {
     /// The job in this seat is counted, and the seat is free.
     fn leave(&mut self, index: usize) {
         let seat = &mut self.seats[index];
-        self.summary.record(&seat.job);
+        if seat.counts {
+            self.summary.record(seat, self.simulation.plan.backfill() && self.simulation.client.is_none());
+        }
+        if let Some(arriving) = &mut self.arriving {
+            arriving.returned(seat.number, self.now);
+        }
         seat.alive = false;
         seat.wakes_at = None;
         seat.events.clear();
@@ -310,12 +306,17 @@ impl<'a> World<'a> {
                     !leaves
                 });
             }
-            self.seats[index].attempts.fill(Held::Nothing);
+            for held in &mut self.seats[index].attempts {
+                if matches!(held, Held::Permit { runs, .. } if *runs != Runs::No) {
+                    self.running.set(self.now, self.running.level() - 1);
+                }
+                *held = Held::Nothing;
+            }
             self.leave(index);
         }
     }
 
-    fn index(&self, attempt: AttemptId) -> usize {
+    pub(super) fn index(&self, attempt: AttemptId) -> usize {
         let index = self.simulation.plan.attempt_index(attempt);
         index.expect("the machine names declared attempts only")
     }
@@ -347,7 +348,7 @@ impl<'a> World<'a> {
                 Held::Place(ticket)
             })
         } else {
-            pay(&mut self.budget, budgeted).map(|paid| Held::Permit { limited: None, paid, runs: false })
+            pay(&mut self.budget, budgeted).map(|paid| Held::Permit { limited: None, paid, runs: Runs::No })
         };
         match held {
             Ok(held) => {
@@ -361,46 +362,30 @@ impl<'a> World<'a> {
         }
     }
 
-    fn start(&mut self, seat: usize, attempt: AttemptId, until: Option<Time>) {
-        let index = self.index(attempt);
-        let taken = &mut self.seats[seat];
-        let Held::Permit { limited, runs, .. } = &mut taken.attempts[index] else {
-            unreachable!("the machine starts what was granted, and {attempt:?} was not");
-        };
-        *runs = true;
-        if let Some((_, waited)) = *limited {
-            self.summary.waits_mut().push(waited);
-        }
-        let number = taken.number;
-        let latency = self.simulation.latency(number, attempt.branch, attempt.number);
-        let at = self.now.saturating_add(latency);
-        // What the job will cut before it answers needs no event, nor does what never answers.
-        if at < Time::MAX && until.is_none_or(|until| at <= until) {
-            self.due.push(Reverse(Due { at, number, what: What::Answer(attempt), seat }));
-        }
-    }
-
     /// Takes from an attempt what it has: its place, its unused permit, or the permit that it runs under.
-    fn drop_attempt(&mut self, seat: usize, attempt: AttemptId) {
+    pub(super) fn drop_attempt(&mut self, seat: usize, attempt: AttemptId) {
         let index = self.index(attempt);
         let held = mem::replace(&mut self.seats[seat].attempts[index], Held::Nothing);
         let limiter = self.simulation.plan.branches()[attempt.branch as usize].limiter;
-        let shared = limiter.map(|limiter| &mut self.limiters[limiter]);
         match held {
             Held::Nothing => {}
             Held::Place(ticket) => {
-                let shared = shared.expect("a place is in a limiter's queue");
+                let limiter = limiter.expect("a place is in a limiter's queue");
+                let shared = &mut self.limiters[limiter];
                 shared.changed = true;
                 shared.limiter.withdraw(ticket);
                 shared.waiters.remove(&ticket);
             }
             Held::Permit { limited, paid, runs } => {
+                let ran = runs != Runs::No;
+                self.stop(seat, runs);
                 if let (Some(budget), true) = (&mut self.budget, paid) {
-                    if runs { budget.end() } else { budget.refund() }
+                    if ran { budget.end() } else { budget.refund() }
                 }
-                if let (Some(shared), Some((ticket, _))) = (shared, limited) {
+                if let (Some(limiter), Some((ticket, _))) = (limiter, limited) {
+                    let shared = &mut self.limiters[limiter];
                     shared.changed = true;
-                    if runs { shared.limiter.release(ticket) } else { shared.limiter.give_back(ticket) }
+                    if ran { shared.limiter.release(ticket) } else { shared.limiter.give_back(ticket) }
                 }
             }
         }
@@ -431,7 +416,7 @@ impl<'a> World<'a> {
             Ok(paid) => {
                 shared.limiter.grant(self.now, ticket);
                 let limited = Some((ticket, self.now.saturating_sub(since)));
-                self.seats[seat].attempts[index] = Held::Permit { limited, paid, runs: false };
+                self.seats[seat].attempts[index] = Held::Permit { limited, paid, runs: Runs::No };
                 self.tell(seat, Event::Granted(attempt));
             }
             Err(reason) => {

@@ -174,7 +174,7 @@ impl<'a> Comparison<'a> {
                 ("never", found.never, stated.never),
                 ("without a permit", found.no_permit + found.refused + found.job_failed, 0.0),
             ] {
-                self.share(&format!("branch {branch} {what}"), Share { count, of: jobs }, probability);
+                self.share(&format!("branch {branch} {what}"), Share::new(count, jobs), probability);
             }
         }
     }
@@ -239,7 +239,7 @@ impl<'a> Comparison<'a> {
         self.check(declared > 0 || copies == 0 && prices.copies == 0.0, || "copies from nowhere".into());
         if declared > 0 {
             // A sum of at most `declared` deviates from its mean no more than if it were all of them or none.
-            let share = Share { count: copies, of: self.summary.jobs() * declared as u64 };
+            let share = Share::new(copies, self.summary.jobs() * declared as u64);
             let weight = 1.0 / declared as f64;
             self.weighted_share("copies", share, prices.copies / declared as f64, weight);
             self.share("sends a copy", self.summary.sends_copy(), self.law.sends_copy());

@@ -2,7 +2,7 @@
 
 use fantail_core::job::Refusal;
 use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec, Time, WaitFor};
-use fantail_model::sim::{Arrivals, Credit, Interval, Scenario, SimError, Simulation, Summary};
+use fantail_model::sim::{Arrivals, Interval, Scenario, SimError, Simulation, Summary};
 use fantail_model::{Law, Level};
 
 use crate::{assert_holds, branches, confidence, simulate};
@@ -149,7 +149,7 @@ fn the_budget_holds_copies_to_a_share_of_answered_primaries() {
 fn what_makes_no_simulation_is_refused_with_value_and_bound() {
     let check = |arrivals, laws: usize, message: &str| {
         let plan = fantail_core::Plan::new(PlanSpec::new("all", branches(2))).unwrap();
-        let scenario = Scenario { arrivals, credit: Credit::Earned };
+        let scenario = Scenario { arrivals, ..Scenario::default() };
         let refused = Simulation::new(plan.into(), vec![exponential(); laws], scenario, 0).unwrap_err();
         assert!(refused.to_string().contains(message), "{refused}");
     };

@@ -38,15 +38,18 @@ fn run(arrivals: Arrivals, seed: u64) -> Summary {
 
 /// All that a summary says, permits aside, to the last bit.
 fn readout(summary: &Summary) -> String {
-    let mut text = format!("{:?}\n{:?}\n", summary.verdicts(), summary.ledger());
+    let verdicts = summary.verdicts();
+    let counts =
+        [verdicts.complete, verdicts.partial, verdicts.failed, verdicts.never].map(|share| share.count);
+    let mut text = format!("{counts:?}\n{:?}\n", summary.ledger());
     for branch in 0..5 {
         writeln!(text, "{:?}", summary.outcomes(branch)).unwrap();
     }
     for level in (0..=500).map(|i| Level::below(f64::from(i) / 500.0).unwrap()) {
         writeln!(text, "{:?}", summary.quantile(level)).unwrap();
     }
-    let means = [summary.mean(), summary.busy(), summary.extra_requests()];
-    writeln!(text, "{:?} {:?}", means, summary.sends_copy()).unwrap();
+    let means = [summary.mean(), summary.busy(), summary.extra_requests()].map(|estimate| estimate.value);
+    writeln!(text, "{:?} {:?}", means, summary.sends_copy().count).unwrap();
     text
 }
 
@@ -89,7 +92,7 @@ fn jobs_played_together_give_the_same_as_each_alone() {
     spec.branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
     let every = Arrivals::Every(Time::from_micros(10));
     for arrivals in [Arrivals::OneAtATime, Arrivals::Poisson(5_000.0), every] {
-        let simulation = simulation(spec.clone(), &laws, arrivals, 7);
+        let simulation = simulation(spec.clone(), &laws, arrivals.clone(), 7);
         assert!(simulation.jobs_interact());
         let together = simulation.run(0..JOBS).unwrap();
         assert_eq!(readout(&together), alone, "{arrivals:?}");

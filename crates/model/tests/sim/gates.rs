@@ -64,7 +64,7 @@ fn run(row: &csv::StringRecord) -> Vec<Summary> {
     (0..RANGES).map(|range| simulation.run(range * JOBS..(range + 1) * JOBS).unwrap()).collect()
 }
 
-fn law(name: &str) -> Law {
+pub(crate) fn law(name: &str) -> Law {
     match name {
         "mixture_before" => {
             let body = Law::log_normal(0.7953, 0.0896).unwrap();
@@ -81,7 +81,7 @@ fn law(name: &str) -> Law {
 fn read(summary: &Summary, quantity: &str, timeout: f64) -> f64 {
     match quantity {
         "mean" => summary.mean().value,
-        "mean_slot_wait" => summary.waits().mean().value,
+        "mean_slot_wait" => summary.wait().value,
         "late_share" => {
             // Right at the time-out is in time.
             let by = Time::from_secs_f64(timeout).unwrap();

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+mod clients;
 mod closed_forms;
 mod determinism;
 mod gates;
+mod hedges;
 mod queues;
+mod servers;
 
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ use fantail_model::{Law, Level};
 
 /// Copies are paid for without limit; the budget is tested where it is named.
 fn scenario(arrivals: Arrivals) -> Scenario {
-    Scenario { arrivals, credit: Credit::Unlimited }
+    Scenario { arrivals, credit: Credit::Unlimited, ..Scenario::default() }
 }
 
 fn simulation(spec: PlanSpec, laws: &[Law], arrivals: Arrivals, seed: u64) -> Simulation {
@@ -25,6 +28,15 @@ fn simulation(spec: PlanSpec, laws: &[Law], arrivals: Arrivals, seed: u64) -> Si
 /// Jobs one at a time.
 fn simulate(spec: PlanSpec, laws: &[Law], jobs: u64) -> Summary {
     simulation(spec, laws, Arrivals::OneAtATime, 1).run(0..jobs).unwrap()
+}
+
+/// So many blocks, each warmed up.
+fn played(simulation: &Simulation, blocks: u64) -> Summary {
+    let ranges = Simulation::blocks(0..blocks * Simulation::BLOCK);
+    let mut parts = ranges.map(|range| simulation.run(range).unwrap());
+    let mut whole = parts.next().unwrap();
+    parts.for_each(|part| whole.merge(&part));
+    whole
 }
 
 /// `n` branches that may be sent twice.

@@ -1,0 +1,99 @@
+//! Which job starts next, and when.
+
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use core::ops::Range;
+
+use fantail_core::Time;
+
+use super::{Simulation, Summary};
+use crate::draws::Subject;
+
+/// Jobs that are played and do not count have numbers of their own: this bit and a number near those that count.
+const UNCOUNTED: u64 = 1 << 63;
+
+/// The jobs of a range in the order of their start, after some that warm the system up and before some that keep it warm.
+pub(super) struct Arriving<'a> {
+    simulation: &'a Simulation,
+    jobs: Range<u64>,
+    warm_up: u64,
+    /// How many have been named.
+    named: u64,
+    /// When the one before started.
+    last: Option<Time>,
+    /// When each client that thinks will start its next job; `None` when jobs do not wait for others.
+    ready: Option<BinaryHeap<Reverse<Time>>>,
+}
+
+/// A job that is about to start.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    pub(super) number: u64,
+    /// Whether it is of the range; if so, whether it is the first or the last of it.
+    pub(super) counts: bool,
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
+impl<'a> Arriving<'a> {
+    pub(super) fn new(simulation: &'a Simulation, jobs: &Range<u64>) -> Arriving<'a> {
+        let think = |client: u32, mean: Time| {
+            let subject = Subject { branch: client, ..Subject::job(jobs.start | UNCOUNTED) };
+            Reverse(simulation.think(subject, mean))
+        };
+        let ready = simulation
+            .scenario
+            .arrivals
+            .clients()
+            .map(|(clients, mean)| (0..clients).map(|client| think(client + 1, mean)).collect());
+        let warm_up = simulation.scenario.warm_up;
+        Arriving { simulation, jobs: jobs.clone(), warm_up, named: 0, last: None, ready }
+    }
+
+    /// The next job; `None` when there are no more.
+    pub(super) fn next(&mut self, summary: &Summary) -> Option<Arrival> {
+        let place = self.named;
+        let counted = self.jobs.end.saturating_sub(self.jobs.start);
+        if counted == 0 {
+            return None;
+        }
+        self.named += 1;
+        let number = self.jobs.start.wrapping_add(place).wrapping_sub(self.warm_up);
+        if place < self.warm_up {
+            return Some(Arrival { number: number | UNCOUNTED, counts: false, first: false, last: false });
+        }
+        let place = place - self.warm_up;
+        if place < counted {
+            let (first, last) = (place == 0, place == counted - 1);
+            return Some(Arrival { number, counts: true, first, last });
+        }
+        let more = place - counted < self.warm_up && summary.jobs() < counted;
+        more.then_some(Arrival { number: number | UNCOUNTED, counts: false, first: false, last: false })
+    }
+
+    /// When the job with this number starts, as far as is known; `None` when somebody has to return before.
+    pub(super) fn at(&mut self, number: u64) -> Option<Time> {
+        if let Some(ready) = &self.ready {
+            return ready.peek().map(|Reverse(at)| *at);
+        }
+        let gap = self.simulation.gap(number & !UNCOUNTED, number);
+        Some(self.last.map_or(Time::ZERO, |last| last.saturating_add(gap)))
+    }
+
+    /// The job with this number starts.
+    pub(super) fn starts(&mut self, at: Time) {
+        self.last = Some(at);
+        if let Some(ready) = &mut self.ready {
+            ready.pop();
+        }
+    }
+
+    /// A job has returned: its client thinks.
+    pub(super) fn returned(&mut self, number: u64, now: Time) {
+        if let (Some(ready), Some((_, mean))) = (&mut self.ready, self.simulation.scenario.arrivals.clients())
+        {
+            let pause = self.simulation.think(Subject::job(number), mean);
+            ready.push(Reverse(now.saturating_add(pause)));
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! How much blocks of jobs differ: what intervals rest on where jobs are not independent.
+//!
+//! | symbol | meaning |
+//! |---|---|
+//! | B | blocks |
+//! | x, n | a sum over the jobs of one block, and what it is divided by: mostly their number |
+//! | R | `Σx / Σn`, the estimate |
+//!
+//! The standard error of a ratio of sums over independent blocks is `√(Σ(x - R n)² / (B (B - 1))) / mean n` (Cochran,
+//! Sampling Techniques, 1977, 6.3; for simulations, Law, Simulation Modeling and Analysis, 2015, 9.5.3). It is kept as
+//! three sums of whole numbers, so that parts add up to the same whole in any order.
+
+use alloc::vec::Vec;
+
+use fantail_core::Time;
+
+use super::times::Times;
+
+/// Sums over blocks of `x²`, `x n` and `n²`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Between {
+    xx: u128,
+    xn: u128,
+    nn: u128,
+}
+
+impl Between {
+    /// One block.
+    pub(super) fn of((x, n): (u128, u128)) -> Between {
+        Between { xx: x.saturating_mul(x), xn: x.saturating_mul(n), nn: n.saturating_mul(n) }
+    }
+
+    pub(super) fn add(&mut self, other: &Between) {
+        self.xx = self.xx.saturating_add(other.xx);
+        self.xn = self.xn.saturating_add(other.xn);
+        self.nn = self.nn.saturating_add(other.nn);
+    }
+
+    /// The standard error of `x / n`, the sums over all of so many blocks; not a number for fewer than two.
+    pub(super) fn error(&self, (x, n): (u128, u128), blocks: u64) -> f64 {
+        if blocks < 2 {
+            return f64::NAN;
+        }
+        let (b, n) = (blocks as f64, n as f64);
+        let ratio = x as f64 / n;
+        let squares = self.xx as f64 - 2.0 * ratio * self.xn as f64 + ratio * ratio * self.nn as f64;
+        libm::sqrt(squares.max(0.0) / (b * (b - 1.0))) / (n / b)
+    }
+}
+
+/// Each doubling of time has `2^DIGITS` marks.
+const DIGITS: u32 = 4;
+
+/// How the share of jobs that have returned by a time differs among blocks, at marks 4 % apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Returned {
+    marks: Vec<Between>,
+    /// Of jobs, once for each block: what marks after the last have.
+    after: Between,
+}
+
+impl Returned {
+    /// One block, of so many jobs.
+    pub(super) fn of(returns: &Times, jobs: u64) -> Returned {
+        let mut marks = Vec::new();
+        let last = returns.last();
+        let all = (0..3).map(|list| returns.len(list)).sum::<u64>();
+        if all > 0 {
+            for mark in 0..=mark_of(last) {
+                let by: u64 = (0..3).map(|list| returns.until(list, time_of(mark))).sum();
+                marks.push(Between::of((by.into(), jobs.into())));
+            }
+        }
+        Returned { marks, after: Between::of((all.into(), jobs.into())) }
+    }
+
+    pub(super) fn add(&mut self, other: &Returned) {
+        while self.marks.len() < other.marks.len() {
+            self.marks.push(self.after);
+        }
+        for (mark, mine) in self.marks.iter_mut().enumerate() {
+            mine.add(other.marks.get(mark).unwrap_or(&other.after));
+        }
+        self.after.add(&other.after);
+    }
+
+    /// The last mark before `time`, and how blocks differ there.
+    pub(super) fn before(&self, time: Time) -> Option<(Time, &Between)> {
+        let mark = mark_of(time).checked_sub(1)?.min(self.marks.len().checked_sub(1)?);
+        Some((time_of(mark), &self.marks[mark]))
+    }
+}
+
+/// The first mark at `time` or after it.
+fn mark_of(time: Time) -> usize {
+    let nanos = time.as_nanos().saturating_sub(1);
+    let shift = (u64::BITS - 1).saturating_sub(DIGITS + nanos.leading_zeros());
+    ((shift as usize) << DIGITS) + (nanos >> shift) as usize
+}
+
+/// The last nanosecond of those that have this mark.
+fn time_of(mark: usize) -> Time {
+    let shift = (mark >> DIGITS).saturating_sub(1);
+    let first = ((mark - (shift << DIGITS)) as u64) << shift;
+    Time::from_nanos(first.saturating_add((1 << shift) - 1).saturating_add(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_the_first_at_or_after_a_time() {
+        let mut last = 0;
+        for nanos in (1..5_000).chain((0..60).map(|i| 1_234_567 << (i / 2))) {
+            let mark = mark_of(Time::from_nanos(nanos));
+            let at = time_of(mark).as_nanos();
+            assert!(
+                at >= nanos && (at - nanos) as f64 <= nanos as f64 / 15.0,
+                "{nanos} has its mark at {at}"
+            );
+            assert!(mark == 0 || time_of(mark - 1).as_nanos() < nanos);
+            assert!(mark >= last || nanos == 1_234_567);
+            last = mark;
+        }
+    }
+
+    /// Of independent jobs in blocks of unequal size: the error is that of a mean of independent values.
+    #[test]
+    fn the_error_between_blocks_of_independent_values_is_that_of_their_mean() {
+        let mut state = 1_u64;
+        let mut value = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            u128::from(state >> 54)
+        };
+        let (mut between, mut sum, mut jobs) = (Between::default(), 0, 0);
+        let blocks = 2_000;
+        for block in 0..blocks {
+            let n = 50 + u128::from(block % 7);
+            let x: u128 = (0..n).map(|_| value()).sum();
+            between.add(&Between::of((x, n)));
+            (sum, jobs) = (sum + x, jobs + n);
+        }
+        // Uniform from 0 to 1023.
+        let expected = 1024.0 / 12_f64.sqrt() / (jobs as f64).sqrt();
+        let error = between.error((sum, jobs), blocks);
+        assert!((error / expected - 1.0).abs() < 0.06, "{error} for {expected}");
+        assert!(between.error((sum, jobs), 1).is_nan());
+    }
+}
