@@ -130,13 +130,14 @@ impl Family for Empirical {
         }
     }
 
-    fn rate(&self, t: f64) -> f64 {
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
         match self.knots.partition_point(|knot| knot.time <= t) {
-            0 => 0.0,
-            end if end == self.knots.len() => 0.0,
+            0 => (0.0, 0.0),
+            end if end == self.knots.len() => (self.knots[end - 1].hazard, 0.0),
             end => {
                 let (from, to, share) = self.piece(end);
-                share / ((to.time - from.time) - share * (t - from.time))
+                let (width, since) = (to.time - from.time, t - from.time);
+                (from.hazard - libm::log1p(-share * since / width), share / (width - share * since))
             }
         }
     }

@@ -22,8 +22,9 @@ impl Family for Scaled {
         self.by * self.base.inverse_hazard(h)
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        self.base.rate(t / self.by) / self.by
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let (hazard, rate) = self.base.hazard_and_rate(t / self.by);
+        (hazard, rate / self.by)
     }
 
     fn hazard_at_infinity(&self) -> f64 {

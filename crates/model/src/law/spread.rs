@@ -36,10 +36,10 @@ impl Family for Spread {
         self.after(self.base.inverse_hazard(h))
     }
 
-    fn rate(&self, t: f64) -> f64 {
-        let rate = self.base.rate(self.before(t));
+    fn hazard_and_rate(&self, t: f64) -> (f64, f64) {
+        let (hazard, rate) = self.base.hazard_and_rate(self.before(t));
         let slope = libm::exp(ln_ratio(t, self.median) * (1.0 / self.by - 1.0)) / self.by;
-        if rate == 0.0 { 0.0 } else { rate * slope }
+        (hazard, if rate == 0.0 { 0.0 } else { rate * slope })
     }
 
     fn hazard_at_infinity(&self) -> f64 {
