@@ -17,6 +17,7 @@ mod sensitivity;
 pub mod sim;
 mod solve;
 pub mod special;
+mod stages;
 
 pub use asymptotes::{Asymptotes, Estimates};
 pub use dependence::{Dependence, DependentJob, Regimes};
@@ -29,3 +30,4 @@ pub use solve::{
     Assumption, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices, SolveError,
     Verdicts, solve,
 };
+pub use stages::{Stage, StagedJob, StagedLaw, StagedPlan, StagedVerdicts};

@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use crate::special::{barrier_hazard, complement, probability_mass};
 
 /// Groups as (branches, hazard of one): a branch of hazard h has not answered with probability `e^-h`.
-pub(super) struct Tally {
+pub(crate) struct Tally {
     groups: Vec<(u64, f64)>,
     n: u64,
 }
 
 impl Tally {
     /// Empty groups are left out.
-    pub(super) fn new(groups: impl Iterator<Item = (u64, f64)>) -> Tally {
+    pub(crate) fn new(groups: impl Iterator<Item = (u64, f64)>) -> Tally {
         let groups: Vec<_> = groups.filter(|(count, _)| *count > 0).collect();
         let n = groups.iter().map(|(count, _)| count).sum();
         Tally { groups, n }
@@ -42,6 +42,12 @@ impl Tally {
     /// `P(X < r)`.
     pub(super) fn fewer_than(&self, r: u64) -> f64 {
         self.split(r).0
+    }
+
+    /// `-ln P(X >= r)`.
+    pub(crate) fn hazard(&self, r: u64) -> f64 {
+        let (fewer, least) = self.split(r);
+        if least < 0.5 { -libm::log(least) } else { -libm::log1p(-fewer) }
     }
 
     /// `P(X < r)` and `P(X >= r)`, each with relative precision.

@@ -39,6 +39,14 @@ impl Figure {
     pub(crate) fn exact(value: f64) -> Figure {
         Figure { value, method: Method::Exact }
     }
+
+    /// Halfway between two bounds; exact where they meet.
+    pub(crate) fn between(lower: f64, upper: f64) -> Figure {
+        if lower == upper {
+            return Figure::exact(lower);
+        }
+        Figure { value: lower + 0.5 * (upper - lower), method: Method::Bounded { lower, upper } }
+    }
 }
 
 /// Shares of jobs by how they end; they sum to 1.
@@ -246,7 +254,7 @@ impl JobLaw {
         -libm::expm1(self.n() as f64 * libm::log1p(-share.clamp(0.0, 1.0)))
     }
 
-    fn moments(&self) -> Result<Moments, SolveError> {
+    pub(crate) fn moments(&self) -> Result<Moments, SolveError> {
         self.check_integrals(1)?;
         if let Some((member, k, n)) = self.alike()
             && k == n

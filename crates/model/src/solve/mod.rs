@@ -12,6 +12,7 @@ mod prices;
 mod readouts;
 mod snapshot;
 
+pub(crate) use counts::Tally;
 pub use error::{Assumption, NotIncluded, SolveError};
 pub use grouped::{Group, GroupedPlan};
 pub use job_law::{Figure, JobLaw, Method, Verdicts};

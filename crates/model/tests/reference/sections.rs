@@ -1,7 +1,7 @@
 //! How each section of the reference file is read from the model.
 
 use fantail_model::special::{barrier_hazard, branch_hazard, erfcx, normal_hazard, normal_quantile};
-use fantail_model::{Asymptotes, Dependence, Group, GroupedPlan, JobLaw, Law, Level, Regimes};
+use fantail_model::{Asymptotes, Dependence, Group, GroupedPlan, JobLaw, Law, Level, Regimes, Stage};
 
 use super::Found;
 use super::row::{Row, above, all, below, first, hedged, level, quantile_at};
@@ -34,9 +34,7 @@ impl Row {
                 let batch = Law::gamma(2.0 * self.count("b") as f64, 0.5).unwrap();
                 Some(self.job_quantile(&all(self.count("k"), batch)))
             }
-            "hierarchy" if self.text("shape") == "flat" => {
-                Some(self.job_quantile(&all(1_024, Law::exponential(1.0).unwrap())))
-            }
+            "hierarchy" => Some(self.hierarchy()),
             "fit" => self.fit(),
             _ => None,
         }
@@ -115,6 +113,16 @@ impl Row {
             "branch_level" => Found::exactly(level(0.99)),
             "median_level" => Found::exactly(level(0.5)),
             "incomplete_5" | "incomplete_10" => Found::exactly(job(self.count("k")).meets_slow_branch(0.01)),
+            "speedup" => {
+                let median = |seconds: f64| Law::log_normal(seconds, 0.5).unwrap().quantile(Level::MEDIAN);
+                Found::exactly(median(4.0) / median(0.9))
+            }
+            "hedge_miss_claim" => {
+                // With 1.5 s, the p95, left for the copy at a deadline at the p99.
+                let law = Law::from_percentiles(&[(0.95, 1.5), (0.99, 2.5)]).unwrap().law;
+                let group = Group { delays: vec![1.0], deadline: 2.5, ..Group::new(1, law) };
+                Found::exactly(GroupedPlan::all(group).solve().unwrap().verdicts().failed)
+            }
             "incomplete_5_p95" => Found::exactly(job(5).meets_slow_branch(0.05)),
             _ => return None,
         })
@@ -356,6 +364,16 @@ impl Row {
             "quantile" => self.job_quantile(&all(self.count("k"), branch)),
             _ => return None,
         })
+    }
+
+    fn hierarchy(&self) -> Found {
+        let leaf = Law::exponential(1.0).unwrap();
+        if self.text("shape") == "flat" {
+            return self.job_quantile(&all(1_024, leaf));
+        }
+        let own = Stage::branch(Law::exponential(0.1).unwrap());
+        let tree = Stage::tree(32, 32, &Stage::branch(leaf), Some(&own)).unwrap();
+        Found::within(tree.solve().quantile(level(self.text("p"))))
     }
 
     fn fit(&self) -> Option<Found> {

@@ -1,0 +1,251 @@
+//! Jobs in stages: branches one after another, side by side, and any nesting of the two.
+
+mod bounds;
+mod convolve;
+mod job;
+mod lattice;
+mod law;
+
+pub use job::{StagedJob, StagedPlan, StagedVerdicts};
+pub use law::StagedLaw;
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use crate::moments::Moments;
+use crate::{Group, GroupedPlan, Law, SolveError};
+
+/// A part of a job: one call, or stages that follow one another or run side by side. All calls are independent.
+///
+/// ```
+/// use fantail_model::{Law, Level, Stage};
+///
+/// let call = Stage::branch(Law::exponential(1.0)?);
+/// // One after another, two calls take what a gamma of shape 2 takes.
+/// let both = Stage::then(&[(2, call.clone())])?.solve();
+/// let p99 = Level::above(0.01)?;
+/// let exact = Law::gamma(2.0, 1.0)?.quantile(p99);
+/// assert!((both.quantile(p99).value / exact - 1.0).abs() < 1e-3);
+/// assert_eq!(both.mean().value, 2.0);
+///
+/// // Four branches that each look up, then ask eight leaves and wait for all of them.
+/// let lookup = Stage::branch(Law::log_normal(0.01, 0.5)?);
+/// let tree = Stage::tree(4, 8, &call, Some(&lookup))?;
+/// assert!(tree.solve().quantile(p99).value > 8.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    node: Arc<Node>,
+    /// Calls in all.
+    calls: f64,
+    /// The most calls that follow one another.
+    longest: f64,
+    /// Nodes, like ones counted once.
+    nodes: usize,
+    /// Of nesting.
+    depth: usize,
+}
+
+#[derive(Debug, PartialEq)]
+enum Node {
+    Branch(Law),
+    Fixed(f64),
+    First { k: u64, parts: Vec<(u64, Stage)> },
+    Then(Vec<(u64, Stage)>),
+}
+
+/// The most calls of a job, and alike parts of a stage.
+const MOST_CALLS: f64 = 1e12;
+/// Each takes a sum for every bit of their number.
+const MOST_IN_SEQUENCE: f64 = 1e6;
+/// Each takes a sum.
+const MOST_NODES: usize = 1_000;
+const MOST_DEPTH: usize = 64;
+/// Terms for each time on the lattice, of different stages under a barrier below all.
+const MOST_TERMS: f64 = 2e4;
+
+impl Stage {
+    /// One call, or a branch with its copies as one law ([`Law::hedged`], [`Law::race`]).
+    pub fn branch(law: Law) -> Stage {
+        Stage { node: Arc::new(Node::Branch(law)), calls: 1.0, longest: 1.0, nodes: 1, depth: 1 }
+    }
+
+    /// A stage that takes always the same time, in seconds.
+    ///
+    /// # Errors
+    /// [`SolveError::OutOfRange`] for a time outside 0 to 1e15 seconds.
+    pub fn fixed(seconds: f64) -> Result<Stage, SolveError> {
+        check("time", seconds, (0.0..=1e15).contains(&seconds), || "0 to 1e15 seconds".into())?;
+        Ok(Stage { node: Arc::new(Node::Fixed(seconds)), calls: 1.0, longest: 1.0, nodes: 1, depth: 1 })
+    }
+
+    /// Stages one after another, each with how many there are of it.
+    ///
+    /// # Errors
+    /// [`SolveError::OutOfRange`] for no stage, a count that is 0 or too large, more than 10^6 calls one after another,
+    /// 1,000 different stages or a nesting of 64.
+    pub fn then(parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
+        let longest = parts.iter().map(|(count, part)| *count as f64 * part.longest).sum();
+        Stage::new(Node::Then(parts.to_vec()), parts, longest)
+    }
+
+    /// Stages side by side, until all have ended.
+    ///
+    /// # Errors
+    /// As for [`Stage::then`], with at most 10^12 calls in all.
+    pub fn all(parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
+        let n = parts.iter().fold(0_u64, |n, (count, _)| n.saturating_add(*count));
+        Stage::first(n.max(1), parts)
+    }
+
+    /// Stages side by side, until `k` of them have ended.
+    ///
+    /// # Errors
+    /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a `k` that is 0 or more than there are;
+    /// [`SolveError::TooLarge`] for many different stages under a barrier below all.
+    pub fn first(k: u64, parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
+        let longest = parts.iter().map(|(_, part)| part.longest).fold(0.0, f64::max);
+        let stage = Stage::new(Node::First { k, parts: parts.to_vec() }, parts, longest)?;
+        let n: u64 = parts.iter().map(|(count, _)| count).sum();
+        check("k", k as f64, (1..=n).contains(&k), || format!("1 to the number of stages, {n}"))?;
+        let terms = n as f64 * (n - k) as f64;
+        if parts.len() > 1 && terms > MOST_TERMS {
+            let what = "different stages under a barrier below all, in terms";
+            return Err(SolveError::TooLarge { what, value: terms, bound: MOST_TERMS });
+        }
+        Ok(stage)
+    }
+
+    /// `n` items in batches of `batch`, the last with what is left: a batch is one task, which takes `overhead`, then its
+    /// items one after another. All batches run side by side.
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level, Stage};
+    ///
+    /// let item = Stage::branch(Law::log_normal(1.0, 1.0)?);
+    /// let median = |batch| Ok::<_, Box<dyn std::error::Error>>(
+    ///     Stage::batches(1_024, batch, &item, None)?.solve().quantile(Level::MEDIAN).value,
+    /// );
+    /// assert_eq!(format!("{:.0} {:.0}", median(1)?, median(16)?), "25 54");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a batch that is 0 or more than `n`.
+    pub fn batches(n: u64, batch: u64, item: &Stage, overhead: Option<&Stage>) -> Result<Stage, SolveError> {
+        check("batch", batch as f64, (1..=n).contains(&batch), || format!("1 to the number of items, {n}"))?;
+        let task = |items: u64| Stage::then(&after(overhead, (items, item.clone())));
+        let mut tasks = vec![(n / batch, task(batch)?)];
+        if !n.is_multiple_of(batch) {
+            tasks.push((1, task(n % batch)?));
+        }
+        Stage::all(&tasks)
+    }
+
+    /// A root that waits for `nodes`, each of which takes `overhead`, then waits for its `leaves`.
+    ///
+    /// # Errors
+    /// As for [`Stage::all`].
+    pub fn tree(
+        nodes: u64,
+        leaves: u64,
+        leaf: &Stage,
+        overhead: Option<&Stage>,
+    ) -> Result<Stage, SolveError> {
+        let below = Stage::all(&[(leaves, leaf.clone())])?;
+        let node = if overhead.is_none() { below } else { Stage::then(&after(overhead, (1, below)))? };
+        Stage::all(&[(nodes, node)])
+    }
+
+    fn new(node: Node, parts: &[(u64, Stage)], longest: f64) -> Result<Stage, SolveError> {
+        check("stages", 0.0, !parts.is_empty(), || "at least one".into())?;
+        for (count, _) in parts {
+            check("count", *count as f64, *count > 0, || "at least 1".into())?;
+        }
+        let calls: f64 = parts.iter().map(|(count, part)| *count as f64 * part.calls).sum();
+        let nodes = parts.iter().map(|(_, part)| part.nodes).sum::<usize>() + 1;
+        let depth = parts.iter().map(|(_, part)| part.depth).fold(0, usize::max) + 1;
+        let most = |field, value: f64, bound: f64| {
+            check(field, value, value <= bound, || format!("at most {bound}"))
+        };
+        most("calls", calls, MOST_CALLS)?;
+        most("calls one after another", longest, MOST_IN_SEQUENCE)?;
+        most("different stages", nodes as f64, MOST_NODES as f64)?;
+        most("stages within stages", depth as f64, MOST_DEPTH as f64)?;
+        Ok(Stage { node: Arc::new(node), calls, longest, nodes, depth })
+    }
+
+    /// Its mean and variance where they need no lattice.
+    fn moments(&self) -> Option<Moments> {
+        match &*self.node {
+            Node::Branch(law) => law.moments().ok(),
+            Node::Fixed(seconds) => Some(Moments { mean: *seconds, variance: 0.0 }),
+            Node::First { k, parts } => {
+                let group = |(count, part): &(u64, Stage)| match &*part.node {
+                    Node::Branch(law) => Some(Group { required: false, ..Group::new(*count, law.clone()) }),
+                    _ => None,
+                };
+                let groups = parts.iter().map(group).collect::<Option<Vec<_>>>()?;
+                let plan = GroupedPlan { groups, k: *k, at_least: *k, deadline: f64::INFINITY };
+                plan.solve().ok()?.moments().ok()
+            }
+            Node::Then(parts) => {
+                let mut sum = Moments { mean: 0.0, variance: 0.0 };
+                for (count, part) in parts {
+                    let part = part.moments()?;
+                    sum.mean += *count as f64 * part.mean;
+                    sum.variance += *count as f64 * part.variance;
+                }
+                Some(sum)
+            }
+        }
+    }
+
+    /// Calls `visit` with each call's law and how many there are of it in all.
+    fn each_call(&self, count: f64, visit: &mut impl FnMut(f64, Call<'_>)) {
+        match &*self.node {
+            Node::Branch(law) => visit(count, Call::Law(law)),
+            Node::Fixed(seconds) => visit(count, Call::Fixed(*seconds)),
+            Node::First { parts, .. } | Node::Then(parts) => {
+                for (times, part) in parts {
+                    part.each_call(count * *times as f64, visit);
+                }
+            }
+        }
+    }
+}
+
+/// What a stage without parts takes.
+#[derive(Clone, Copy)]
+enum Call<'a> {
+    Law(&'a Law),
+    Fixed(f64),
+}
+
+impl Call<'_> {
+    fn hazard(self, t: f64) -> f64 {
+        match self {
+            Call::Law(law) => law.hazard(t),
+            Call::Fixed(seconds) if t >= seconds => f64::INFINITY,
+            Call::Fixed(_) => 0.0,
+        }
+    }
+
+    fn hazard_at_infinity(self) -> f64 {
+        match self {
+            Call::Law(law) => law.hazard_at_infinity(),
+            Call::Fixed(_) => f64::INFINITY,
+        }
+    }
+}
+
+fn after(overhead: Option<&Stage>, rest: (u64, Stage)) -> Vec<(u64, Stage)> {
+    overhead.map(|stage| (1, stage.clone())).into_iter().chain([rest]).collect()
+}
+
+fn check(field: &'static str, value: f64, ok: bool, bound: impl Fn() -> String) -> Result<(), SolveError> {
+    if ok { Ok(()) } else { Err(SolveError::OutOfRange { field, value, bound: bound() }) }
+}
