@@ -2,6 +2,7 @@
 
 use fantail_core::{LimiterSpec, Plan, Time};
 use fantail_model::Law;
+use fantail_model::sim::{Client, Scenario};
 use http::Method;
 
 use crate::problem::{Fault, Problems};
@@ -36,6 +37,28 @@ pub struct Config {
     pub limiters: Vec<LimiterSpec>,
     /// The plans, in the order of the file; at least one.
     pub plans: Vec<PlanEntry>,
+    /// The world that jobs meet when they are simulated. `None`: not stated.
+    pub simulated: Option<Simulated>,
+}
+
+/// What `[scenario]` states.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The world that the jobs of all plans meet.
+    pub scenario: Scenario,
+    /// Clients that know no plan, to compare plans with, in the order of the file.
+    pub clients: Vec<ClientEntry>,
+}
+
+/// A client that knows no plan.
+#[derive(Clone, Debug)]
+pub struct ClientEntry {
+    /// Its name, which no plan has.
+    pub name: String,
+    /// The name of the plan whose calls it makes.
+    pub plan: String,
+    /// How it makes them.
+    pub client: Client,
 }
 
 /// A plan with what predicting and serving it need beside the plan itself.

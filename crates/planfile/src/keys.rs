@@ -22,6 +22,18 @@ pub enum Scope {
     Branch,
     /// `hedge = {…}` of a branch or of `each`.
     BranchHedge,
+    /// `[scenario]`: the world that simulated jobs meet.
+    Scenario,
+    /// `arrivals = {…}` of the scenario.
+    Arrivals,
+    /// `shares = {…}` of the scenario.
+    Shares,
+    /// `[scenario.server.NAME]`: what serves branches.
+    Server,
+    /// `slow = {…}` of a server.
+    Slow,
+    /// `[scenario.client.NAME]`: a client that knows no plan.
+    Client,
 }
 
 impl Scope {
@@ -37,6 +49,12 @@ impl Scope {
             Scope::Each => "[plan.NAME.each]",
             Scope::Branch => "[plan.NAME.branch.BRANCH]",
             Scope::BranchHedge => "the `hedge` of a branch",
+            Scope::Scenario => "[scenario]",
+            Scope::Arrivals => "`arrivals` of the scenario",
+            Scope::Shares => "`shares` of the scenario",
+            Scope::Server => "[scenario.server.NAME]",
+            Scope::Slow => "`slow` of a server",
+            Scope::Client => "[scenario.client.NAME]",
         }
     }
 
@@ -87,6 +105,8 @@ keys! {
         "shared resources that branches of any plan may name", as "limiter.llm.gate = 10";
     [File] "plan" = "tables by name", or "at least one is needed":
         "the plans", as "plan.a.branch.b = {}";
+    [File] "scenario" = "table", or "none: jobs one at a time, and each call takes its `latency`":
+        "the world that jobs meet when they are simulated", as "scenario.arrivals = \"10/s\"";
 
     [Limiter] "gate" = "1 or more", or "no bound":
         "the weight that may run at once", as "gate = 10";
@@ -178,6 +198,64 @@ keys! {
         "what one call costs, in your unit of money", as "cost = 0.004";
     [Each Branch] "hedge" = "`false` or a table", or "the plan's":
         "its copies", as "hedge = { after = \"1s\" }\nrepeatable = true";
+
+    [Scenario] "arrivals" = "rate like `\"10/s\"`, at random, or a table", or "each job when the one before has returned":
+        "when jobs start", as "arrivals = { every = \"100ms\" }";
+    [Scenario] "shares" = "table", or "none: calls have nothing in common":
+        "how much of their latencies calls have in common", as "shares = { job = \"20%\" }";
+    [Scenario] "size_sigma" = "number, above 0", or "none: jobs are of one size":
+        "sigma of the log-normal factor, with median 1, that multiplies all latencies of a job", as "size_sigma = 0.5";
+    [Scenario] "warm_up" = "0 or more", or "2000":
+        "jobs that are played before each 10,000 that count, where jobs matter to each other", as "warm_up = 500";
+    [Scenario] "server" = "tables by name", or "none": "what serves the branches", as "server.s.slots = 4";
+    [Scenario] "client" = "tables by name", or "none":
+        "clients that know no plan, to compare plans with", as "client.c.calls = \"one by one\"";
+
+    [Arrivals] "every" = "duration", or "none": "the distance of jobs", as "every = \"100ms\"";
+    [Arrivals] "clients" = "1 or more", or "none":
+        "how many clients start jobs, each its next one when it has thought about the last", as "clients = 10";
+    [Arrivals] "think" = "duration", or "`\"0s\"`": "how long clients think, on average", as "clients = 10\nthink = \"2s\"";
+    [Arrivals] "trace" = "list of instants", or "none": "when jobs start, over and over", as "trace = [\"0s\", \"1.2s\"]";
+
+    [Shares] "job" = "share like `\"20%\"`", or "`\"0%\"`": "what all calls of a job share of the variance of luck", as "job = \"20%\"";
+    [Shares] "branch" = "share like `\"20%\"`", or "`\"0%\"`":
+        "what the attempts of a branch share of it: at 100% a copy takes as long as its primary", as "branch = \"100%\"";
+
+    [Server] "branches" = "list of names", or "all that no other server names": "the branches that it serves", as "branches = [\"b\"]";
+    [Server] "replicas" = "1 to 100000", or "1": "replicas, each with a queue of its own", as "replicas = 3";
+    [Server] "slots" = "1 or more", or "no bound: no call waits":
+        "calls that a replica serves at once, first come, first served", as "slots = 4";
+    [Server] "choice" = "`\"random\"`, `\"least loaded\"` or `\"in turn\"`", or "`\"random\"`":
+        "which replica a call goes to", as "choice = \"in turn\"";
+    [Server] "errors" = "share like `\"1%\"`", or "`\"0%\"`": "calls that fail, and may succeed in another try", as "errors = \"1%\"";
+    [Server] "permanent_errors" = "share like `\"1%\"`", or "`\"0%\"`": "calls that fail for good", as "permanent_errors = \"1%\"";
+    [Server] "error_latency" = "law, as in `latency`", or "that of an answer": "how long a call takes that fails",
+        as "error_latency = \"exponential:mean=0.1s\"\nerrors = \"1%\"";
+    [Server] "rate" = "`\"300/min\"`: calls in a time", or "no bound":
+        "the calls that it takes, by a token bucket; others are turned away with 429", as "rate = \"80/s\"\nburst = 9";
+    [Server] "burst" = "1 or more", or "none; goes with `rate`": "the calls that it takes at once after an idle time",
+        as "burst = 9\nrate = \"80/s\"";
+    [Server] "window" = "`\"300/min\"`: calls in a time", or "no bound":
+        "the calls that it takes in each window of that time; others are turned away with 429", as "window = \"300/min\"";
+    [Server] "rejects_after" = "duration", or "`\"0s\"`": "how long it takes to turn a call away",
+        as "rejects_after = \"200ms\"\nwindow = \"300/min\"";
+    [Server] "retry_after" = "duration, or `\"exact\"`: until it could take a call", or "none: it does not say":
+        "when it says that a call may come back", as "retry_after = \"exact\"\nwindow = \"300/min\"";
+    [Server] "slow" = "table", or "none": "when it is slow", as "slow = { lasts = \"1s\", every = \"1min\" }";
+    [Server] "cancellation" = "`\"at once\"`, `\"never\"`, or a duration", or "`\"at once\"`":
+        "when it stops working for a call that nobody waits for", as "cancellation = \"50ms\"";
+
+    [Slow] "factor" = "number, from 1", or "it stands still": "how many times longer calls take", as "factor = 5\nlasts = \"1s\"";
+    [Slow] "lasts" = "duration", or "needed": "how long it is slow", as "lasts = \"1s\"";
+    [Slow] "every" = "duration", or "once only": "from one such time to the next", as "every = \"1min\"\nlasts = \"1s\"";
+    [Slow] "from" = "duration", or "`\"0s\"`": "when the first one begins", as "from = \"10s\"\nlasts = \"1s\"";
+    [Slow] "replicas" = "1 or more", or "all": "how many replicas are slow, each at another time", as "replicas = 1\nlasts = \"1s\"";
+
+    [Client] "plan" = "name of a plan", or "the only one": "whose calls it makes", as "plan = \"x\"";
+    [Client] "calls" = "`\"at once\"` or `\"one by one\"`", or "`\"at once\"`": "whether it makes them together", as "calls = \"one by one\"";
+    [Client] "retries" = "0 to 1000", or "0": "how often it tries a call again that failed or was turned away", as "retries = 3";
+    [Client] "backoff" = "duration", or "`\"1s\"`":
+        "how long it waits before the first of these unless the server says; then twice as long, and so on", as "backoff = \"2s\"\nretries = 3";
 }
 
 /// Keys that are planned but not there yet, each with the table that will hold it.

@@ -19,7 +19,7 @@ mod sweep;
 mod text;
 mod url;
 
-pub use config::{Backfill, BranchEntry, Config, Match, PlanEntry, Serves};
+pub use config::{Backfill, BranchEntry, ClientEntry, Config, Match, PlanEntry, Serves, Simulated};
 pub use goal::{Goal, Measure};
 pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;

@@ -29,6 +29,12 @@ fn document(scope: Scope, example: &str) -> String {
             format!("{limiter}{deadline}[plan.x.each]\n{count}{name}{example}\n")
         }
         Scope::Branch => format!("{limiter}{deadline}[plan.x.branch.b]\n{example}\n"),
+        Scope::Scenario => format!("[plan.x.branch.b]\n[scenario]\n{example}\n"),
+        Scope::Arrivals => format!("[plan.x.branch.b]\n[scenario.arrivals]\n{example}\n"),
+        Scope::Shares => format!("[plan.x.branch.b]\n[scenario.shares]\n{example}\n"),
+        Scope::Server => format!("[plan.x.branch.b]\n[scenario.server.s]\n{example}\n"),
+        Scope::Slow => format!("[plan.x.branch.b]\n[scenario.server.s.slow]\n{example}\n"),
+        Scope::Client => format!("[plan.x.branch.b]\n[scenario.client.c]\n{example}\n"),
         _ => panic!("a document for {scope:?}"),
     }
 }

@@ -89,10 +89,18 @@ impl Simulation {
         if laws.len() != plan.branches().len() {
             return Err(SimError::LawCount { given: laws.len(), branches: plan.branches().len() });
         }
-        scenario.arrivals.check()?;
-        scenario.servers.iter().try_for_each(Server::check)?;
+        Simulation::check(&scenario)?;
         let serves = plan.branches().iter().map(|branch| scenario.server_of(&branch.name)).collect();
         Ok(Simulation { plan, laws, scenario, serves, client: None, draws: Draws::new(seed) })
+    }
+
+    /// Whether a scenario can be simulated, whatever the plan.
+    ///
+    /// # Errors
+    /// [`SimError`], for what is out of its range.
+    pub fn check(scenario: &Scenario) -> Result<(), SimError> {
+        scenario.arrivals.check()?;
+        scenario.servers.iter().try_for_each(Server::check)
     }
 
     /// The same calls, made by a client that knows no plan: of the plan only the branches and their costs matter.

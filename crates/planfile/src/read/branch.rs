@@ -201,7 +201,7 @@ fn urls<'a>(reader: &mut Reader<'_>, table: &mut Table<'a>) -> Option<At<Vec<Tex
     Some(At { value: list, span: targets.span })
 }
 
-fn latency(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<StatedLaw> {
+pub(super) fn latency(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<StatedLaw> {
     let text = reader.text_or(entry, "a law in quotes, like \"lognormal:median=1s,sigma=0.6\"")?;
     law::law(text.str).map_err(|faults| reader.faults_in(entry.key, &text, faults)).ok()
 }

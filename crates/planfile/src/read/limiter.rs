@@ -60,7 +60,7 @@ fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
 }
 
 /// `300/min`: permits, a slash, and a unit of time or a duration.
-fn rate(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(u32, Time)> {
+pub(super) fn rate(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(u32, Time)> {
     let expected = "permits in a time, in quotes, like \"300/min\" or \"20/10s\"";
     let text = reader.text_or(entry, expected)?.str;
     let parsed = text.split_once('/').and_then(|(permits, per)| {
@@ -70,8 +70,10 @@ fn rate(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(u32, Time)> {
         Some((permits.trim().parse().ok()?, per.parse().ok()?))
     });
     if parsed.is_none() {
-        reader
-            .fault(entry.span.clone(), format!("`rate`: {} is not a rate; expected {expected}", quote(text)));
+        reader.fault(
+            entry.span.clone(),
+            format!("`{}`: {} is not a rate; expected {expected}", entry.key, quote(text)),
+        );
     }
     parsed
 }

@@ -2,10 +2,12 @@
 
 mod branch;
 mod check;
+mod client;
 mod hedge;
 mod limiter;
 mod plan;
 mod reader;
+mod scenario;
 mod syntax;
 
 pub(crate) use hedge::{After, Copies, HedgeRule, race, resolve};
@@ -33,6 +35,7 @@ pub(crate) fn config(text: &str) -> Result<Config, Vec<Fault>> {
     for entry in stated.as_ref().map(|entry| named(&mut reader, entry)).unwrap_or_default() {
         plans.extend(plan::draft(&mut reader, &entry, &limiters));
     }
+    let simulated = file.take("scenario").and_then(|entry| scenario::scenario(&mut reader, &entry, &plans));
     reader.finish(file);
     // What a broken line was meant to say is not known, so what depends on several lines is judged without them only.
     let broken = syntax.iter().any(|fault| !fault.is_duplicate());
@@ -51,7 +54,11 @@ pub(crate) fn config(text: &str) -> Result<Config, Vec<Fault>> {
     if !faults.is_empty() {
         return Err(faults);
     }
-    Ok(Config { limiters: limiters.into_iter().map(|limiter| limiter.spec).collect(), plans: checked })
+    Ok(Config {
+        limiters: limiters.into_iter().map(|limiter| limiter.spec).collect(),
+        plans: checked,
+        simulated,
+    })
 }
 
 /// The entries of a table of tables by name.
