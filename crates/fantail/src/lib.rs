@@ -30,6 +30,7 @@
 //! ```
 
 mod attempt;
+pub mod backfill;
 mod done;
 mod driver;
 mod fanout;

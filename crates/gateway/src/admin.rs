@@ -9,6 +9,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use fantail::Limiters;
+use fantail::backfill::Store;
 use http::StatusCode;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;

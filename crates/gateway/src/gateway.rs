@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fantail::Limiters;
 use fantail_planfile::Config;
-use fantail_stores::{BackfillStore, StoreError};
+use fantail_stores::{OpenError, SqliteStore};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +54,7 @@ pub enum ServeError {
         plan: String,
     },
     /// The store can't be opened.
-    Store(StoreError),
+    Store(OpenError),
     /// A port can't be bound: another process has it, say.
     Bind {
         /// What it is for: `data` or `admin`.
@@ -140,7 +140,7 @@ impl Gateway {
         let store = match (needs_store, options.store) {
             (None, _) => None,
             (Some(entry), None) => return Err(ServeError::NoStore { plan: entry.plan.name().to_owned() }),
-            (Some(_), Some(path)) => Some(BackfillStore::open(&path).map_err(ServeError::Store)?),
+            (Some(_), Some(path)) => Some(SqliteStore::open(&path).map_err(ServeError::Store)?),
         };
         let listener = bind("data", options.listen).await?;
         let admin_listener = bind("admin", options.admin).await?;

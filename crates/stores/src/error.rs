@@ -1,13 +1,15 @@
-//! What a store refuses, and how it breaks.
+//! Why a store can't be opened, and what SQLite's errors are to those who use it.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Why a store did not do what was asked.
+use fantail::backfill::StoreError;
+
+/// Why a store can't be opened.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum OpenError {
     /// The file can't be opened or made ready.
     Open {
         /// The file.
@@ -33,71 +35,36 @@ pub enum StoreError {
     },
     /// The threads that serve the file can't be started.
     Thread(Arc<std::io::Error>),
-    /// More operations wait than the store queues.
-    Busy {
-        /// How many may wait.
-        bound: usize,
-    },
-    /// The document with its answers is larger than a document may be.
-    TooLarge {
-        /// Its size in bytes.
-        bytes: u64,
-        /// The bound in bytes.
-        bound: u64,
-    },
-    /// A document with this id is there already.
-    Exists {
-        /// The id.
-        id: String,
-    },
-    /// SQLite failed: a full disk, say.
-    Sqlite(Arc<rusqlite::Error>),
-    /// The thread that serves the file has ended.
-    Closed,
 }
 
-impl fmt::Display for StoreError {
+impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StoreError::Open { path, source } => {
+            OpenError::Open { path, source } => {
                 write!(f, "can't open the store {}: {source}", path.display())
             }
-            StoreError::Lock { path, source } => write!(f, "can't lock {}: {source}", path.display()),
-            StoreError::NewerSchema { path, found, newest } => write!(
+            OpenError::Lock { path, source } => write!(f, "can't lock {}: {source}", path.display()),
+            OpenError::NewerSchema { path, found, newest } => write!(
                 f,
                 "the store {} has schema {found}, but this build reads up to {newest}: use a newer fantail",
                 path.display()
             ),
-            StoreError::Thread(source) => write!(f, "can't start the store's threads: {source}"),
-            StoreError::Busy { bound } => {
-                write!(f, "the store is busy: {bound} operations wait, no more may")
-            }
-            StoreError::TooLarge { bytes, bound } => {
-                write!(f, "the document has {bytes} bytes, at most {bound} are kept")
-            }
-            StoreError::Exists { id } => write!(f, "there is a document {id} already"),
-            StoreError::Sqlite(source) => write!(f, "the store failed: {source}"),
-            StoreError::Closed => f.write_str("the store is closed"),
+            OpenError::Thread(source) => write!(f, "can't start the store's threads: {source}"),
         }
     }
 }
 
-impl std::error::Error for StoreError {
+impl std::error::Error for OpenError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            StoreError::Open { source, .. } | StoreError::Sqlite(source) => Some(&**source),
-            StoreError::Lock { source, .. } | StoreError::Thread(source) => Some(&**source),
-            StoreError::NewerSchema { .. }
-            | StoreError::Busy { .. }
-            | StoreError::TooLarge { .. }
-            | StoreError::Exists { .. }
-            | StoreError::Closed => None,
+            OpenError::Open { source, .. } => Some(&**source),
+            OpenError::Lock { source, .. } | OpenError::Thread(source) => Some(&**source),
+            OpenError::NewerSchema { .. } => None,
         }
     }
 }
 
-impl From<rusqlite::Error> for StoreError {
-    fn from(source: rusqlite::Error) -> StoreError {
-        StoreError::Sqlite(Arc::new(source))
-    }
+/// SQLite failed while it served a store.
+pub(crate) fn failed(source: rusqlite::Error) -> StoreError {
+    StoreError::Failed(Arc::new(source))
 }

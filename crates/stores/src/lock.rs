@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::StoreError;
+use crate::OpenError;
 
 /// Held, shared, by everybody who has the store open. It goes with the process, however that ends.
 pub(crate) struct Lock {
@@ -16,11 +16,11 @@ impl Lock {
     /// open.
     pub(crate) fn take(
         path: &Path,
-        alone: impl FnOnce() -> Result<(), StoreError>,
-    ) -> Result<Lock, StoreError> {
+        alone: impl FnOnce() -> Result<(), OpenError>,
+    ) -> Result<Lock, OpenError> {
         let mut name = path.as_os_str().to_owned();
         name.push("-lock");
-        let failed = |source| StoreError::Lock { path: name.clone().into(), source: Arc::new(source) };
+        let failed = |source| OpenError::Lock { path: name.clone().into(), source: Arc::new(source) };
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         #[cfg(unix)]

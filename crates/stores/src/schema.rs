@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use crate::StoreError;
+use crate::OpenError;
 
 /// The version that this build writes, as the file's `user_version`.
 pub(crate) const VERSION: i64 = 1;
@@ -51,8 +51,8 @@ PRAGMA user_version = 1;
 ";
 
 /// The connection that writes. Makes the file, readable by its owner alone, when it is not there.
-pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
-    let failed = |source| StoreError::Open { path: path.to_owned(), source: Arc::new(source) };
+pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
+    let failed = |source| OpenError::Open { path: path.to_owned(), source: Arc::new(source) };
     make_private(path);
     let mut connection = Connection::open(path).map_err(failed)?;
     configure(&connection).map_err(failed)?;
@@ -61,15 +61,15 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
     match found {
         0 => transaction.execute_batch(CREATE).map_err(failed)?,
         VERSION => {}
-        _ => return Err(StoreError::NewerSchema { path: path.to_owned(), found, newest: VERSION }),
+        _ => return Err(OpenError::NewerSchema { path: path.to_owned(), found, newest: VERSION }),
     }
     transaction.commit().map_err(failed)?;
     Ok(connection)
 }
 
 /// A connection that only reads, beside the one that writes.
-pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let failed = |source| StoreError::Open { path: path.to_owned(), source: Arc::new(source) };
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
+    let failed = |source| OpenError::Open { path: path.to_owned(), source: Arc::new(source) };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;

@@ -3,10 +3,12 @@
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
+use fantail::backfill::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::StoreError;
+use crate::OpenError;
+use crate::error::failed;
 
 /// How many commands may wait. The caller of one more hears that the store is busy: a queue without a bound would hide
 /// a stalled disk until memory runs out.
@@ -27,12 +29,12 @@ impl Worker {
         name: &str,
         connection: Connection,
         behavior: TransactionBehavior,
-    ) -> Result<Worker, StoreError> {
+    ) -> Result<Worker, OpenError> {
         let (commands, queue) = sync_channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || serve(connection, behavior, &queue))
-            .map_err(|source| StoreError::Thread(source.into()))?;
+            .map_err(|source| OpenError::Thread(source.into()))?;
         Ok(Worker { commands: Some(commands), thread: Some(thread) })
     }
 
@@ -97,10 +99,10 @@ fn apart<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    connection.execute_batch("SAVEPOINT command")?;
+    connection.execute_batch("SAVEPOINT command").map_err(failed)?;
     let result = work(connection);
     let undo = if result.is_err() { "ROLLBACK TO command;" } else { "" };
-    connection.execute_batch(&format!("{undo} RELEASE command"))?;
+    connection.execute_batch(&format!("{undo} RELEASE command")).map_err(failed)?;
     result
 }
 
@@ -120,9 +122,9 @@ fn transact(
     behavior: TransactionBehavior,
     batch: &mut [Box<dyn Command>],
 ) -> Result<(), StoreError> {
-    let transaction = connection.transaction_with_behavior(behavior)?;
+    let transaction = connection.transaction_with_behavior(behavior).map_err(failed)?;
     for command in batch {
         command.run(&transaction);
     }
-    Ok(transaction.commit()?)
+    transaction.commit().map_err(failed)
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use bytes::Bytes;
+use fantail::backfill::{NewDocument, NewSlot, SlotState, Store};
 use fantail_core::Time;
-use fantail_stores::{BackfillStore, NewDocument, NewSlot, SlotState};
+use fantail_stores::SqliteStore;
 
 const NOW: Time = Time::from_secs(1_800_000_000);
 const LEASE: Time = Time::from_secs(60);
@@ -39,7 +40,7 @@ fn new_document(id: String) -> NewDocument {
 #[ignore = "the body of a child process"]
 async fn child() {
     let Some(path) = std::env::var_os(FILE) else { return };
-    let store = BackfillStore::open(Path::new(&path)).unwrap();
+    let store = SqliteStore::open(Path::new(&path)).unwrap();
     let writers: Vec<_> = (0..8)
         .map(|writer| {
             let store = store.clone();
@@ -102,7 +103,7 @@ async fn what_was_confirmed_is_there_after_a_kill_and_is_taken_up_again() {
     assert_eq!(torn, 0, "a document is stored with all its branches or not at all");
     drop(connection);
 
-    let store = BackfillStore::open(&path).unwrap();
+    let store = SqliteStore::open(&path).unwrap();
     for id in &stored[..stored.len() - 1] {
         let document = store.document(NOW, id).await.unwrap().unwrap_or_else(|| panic!("{id} was confirmed"));
         assert_eq!(document.slots[0].body, id.as_bytes());

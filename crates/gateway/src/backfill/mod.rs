@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use fantail::Done;
+use fantail::backfill::{NewDocument, NewSlot, SlotState, Store, StoreError};
 use fantail_planfile::Backfill;
-use fantail_stores::{BackfillStore, NewDocument, NewSlot, SlotState, StoreError};
+use fantail_stores::SqliteStore;
 use serde_json::value::RawValue;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -20,16 +21,16 @@ pub(crate) use worker::work;
 /// The queue, and the bell that tells its worker of new entries.
 #[derive(Clone, Debug)]
 pub(crate) struct Backfiller {
-    store: BackfillStore,
+    store: SqliteStore,
     bell: Arc<Notify>,
 }
 
 impl Backfiller {
-    pub(crate) fn new(store: BackfillStore) -> Backfiller {
+    pub(crate) fn new(store: SqliteStore) -> Backfiller {
         Backfiller { store, bell: Arc::new(Notify::new()) }
     }
 
-    pub(crate) fn store(&self) -> &BackfillStore {
+    pub(crate) fn store(&self) -> &SqliteStore {
         &self.store
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fantail::backfill::{Backoff, Claim, Store, StoreError};
 use fantail_core::Time;
 use fantail_core::job::{Class, Refusal};
-use fantail_stores::{BackfillStore, Backoff, Claim, StoreError};
+use fantail_stores::SqliteStore;
 use http::HeaderValue;
 use serde_json::value::RawValue;
 use tokio::task::JoinSet;
@@ -59,7 +60,7 @@ pub(crate) async fn work(data: Arc<Data>, backfiller: Backfiller, stop: Cancella
 /// Starts what is due and there is room for. Returns when to look again.
 async fn start_due(
     data: &Arc<Data>,
-    store: &BackfillStore,
+    store: &SqliteStore,
     tries: &mut JoinSet<()>,
     stop: &CancellationToken,
     next_sweep: &mut Instant,
@@ -104,14 +105,14 @@ impl From<UpstreamError> for NoAnswer {
     }
 }
 
-async fn make_try(data: Arc<Data>, store: BackfillStore, claim: Claim, stop: CancellationToken) {
+async fn make_try(data: Arc<Data>, store: SqliteStore, claim: Claim, stop: CancellationToken) {
     let written = tokio::select! {
         biased;
         () = stop.cancelled() => store.release(&claim, clock::unix_now()).await.map(|()| None),
         result = fill(&data, &claim) => match result {
             Ok(answer) => store.answer(&claim, String::from(Box::<str>::from(answer)).into()).await,
             Err(NoAnswer::NoPermit) => store.release(&claim, retry_at(&claim, None)).await.map(|()| None),
-            Err(NoAnswer::Hopeless(why)) => store.fail(&claim, None, why).await,
+            Err(NoAnswer::Hopeless(why)) => store.fail(&claim, None, why.to_owned()).await,
             Err(NoAnswer::TimedOut) => {
                 let error = format!("no answer within {} s", CALL_TIMEOUT.as_secs());
                 store.fail(&claim, Some(retry_at(&claim, None)), error).await

@@ -1,10 +1,10 @@
 //! The JSON that clients get, `fantail.job/1`: from a job that has just ended, and from a document that has grown.
 
 use bytes::Bytes;
+use fantail::backfill::{Document, DocumentState, SlotState};
 use fantail::{AttemptError, Done};
 use fantail_core::Time;
 use fantail_core::job::{Failure, NotStarted, Outcome, Refusal};
-use fantail_stores::{Document, DocumentState, SlotState};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 

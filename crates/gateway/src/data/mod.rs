@@ -20,6 +20,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use fantail::backfill::Store;
 use fantail_planfile::{Captures, Config, Match, Serves};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, LINK};
 use http::{HeaderValue, Request, StatusCode};

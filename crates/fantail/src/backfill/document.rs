@@ -24,6 +24,14 @@ pub struct NewDocument {
     pub slots: Vec<NewSlot>,
 }
 
+impl NewDocument {
+    /// What counts against [`NewDocument::max_bytes`].
+    pub fn bytes(&self) -> u64 {
+        let slots = self.slots.iter().map(|slot| slot.body.len()).sum::<usize>();
+        (self.request.len() + self.result.len() + slots) as u64
+    }
+}
+
 /// A branch as the job left it.
 #[derive(Clone, Debug)]
 pub struct NewSlot {
@@ -141,8 +149,10 @@ pub struct Claim {
     pub number: u32,
     /// As it was given with the document.
     pub request: Bytes,
-    pub(crate) slot: i64,
-    pub(crate) fence: i64,
+    /// Which branch of all that the store holds: the store's own.
+    pub slot: u64,
+    /// Which claim of this branch: the store's own. A claim that others have overtaken can do no harm.
+    pub fence: u64,
 }
 
 /// How many of each the store holds.

@@ -10,7 +10,7 @@ use fantail_core::Time;
 ///
 /// ```
 /// use fantail_core::Time;
-/// use fantail_stores::Backoff;
+/// use fantail::backfill::Backoff;
 ///
 /// let backoff = Backoff { first: Time::from_secs(1), longest: Time::from_secs(60) };
 /// assert_eq!(backoff.pause(1, u32::MAX, None), Time::from_secs(1));
