@@ -11,10 +11,7 @@ fn load(scenario: &str) -> Result<Config, Problems> {
     Config::parse("plan.toml", format!("{plans}{scenario}"))
 }
 
-#[test]
-fn a_scenario_states_arrivals_servers_and_clients() {
-    let config = load(
-        r#"
+const STATED: &str = r#"
         [scenario]
         arrivals = { clients = 20, think = "2s" }
         shares = { job = "10%", branch = "30%" }
@@ -42,9 +39,11 @@ fn a_scenario_states_arrivals_servers_and_clients() {
         [scenario.client.loop]
         plan = "b"
         calls = "one by one"
-        "#,
-    )
-    .unwrap();
+        "#;
+
+#[test]
+fn a_scenario_states_arrivals_servers_and_clients() {
+    let config = load(STATED).unwrap();
     let simulated = config.simulated.unwrap();
     let scenario = &simulated.scenario;
     assert_eq!(scenario.arrivals, Arrivals::Clients { clients: 20, think: Time::from_secs(2) });
