@@ -179,7 +179,7 @@ fn barriers_over_sums_are_where_they_are_over_gamma_laws() {
 fn batches_of_gamma_items_are_gamma_tasks() {
     for batch in [4, 16, 64] {
         let item = branch(Law::gamma(2.0, 0.5).unwrap());
-        let stage = Stage::batches(1_024, batch, &item, None).unwrap();
+        let stage = Stage::batches(&[(1_024, item)], batch, None).unwrap();
         let task = Law::gamma(2.0 * batch as f64, 0.5).unwrap();
         let exact = GroupedPlan::all(Group::new(1_024 / batch, task)).solve().unwrap();
         let law = stage.solve();
@@ -190,20 +190,35 @@ fn batches_of_gamma_items_are_gamma_tasks() {
     }
     // Ten in batches of four: two of four and one of two, each after its overhead.
     let (item, overhead) = (branch(exponential()), Stage::fixed(0.25).unwrap());
-    let law = Stage::batches(10, 4, &item, Some(&overhead)).unwrap().solve();
+    let law = Stage::batches(&[(10, item)], 4, Some(&overhead)).unwrap().solve();
     let task = |items: f64| Law::gamma(items, 1.0).unwrap().shifted(0.25).unwrap();
     for t in [1.0, 4.0, 9.0] {
         holds(law.ended(t), task(4.0).cdf(t).powi(2) * task(2.0).cdf(t));
     }
 }
 
+#[test]
+fn items_are_taken_in_order_whatever_their_counts() {
+    let (slow, quick) = (branch(log_normal(2.0, 0.1)), branch(log_normal(1.0, 0.1)));
+    let of = |parts: &[(u64, &Stage)]| {
+        parts.iter().map(|(count, stage)| (*count, (*stage).clone())).collect::<Vec<_>>()
+    };
+    let items = of(&[(5, &slow), (1, &quick), (6, &quick)]);
+    let task = |parts: &[(u64, &Stage)]| Stage::then(&of(parts)).unwrap();
+    let expected =
+        [(2, task(&[(2, &slow)])), (1, task(&[(1, &slow), (1, &quick)])), (3, task(&[(2, &quick)]))];
+    assert_eq!(Stage::batches(&items, 2, None).unwrap(), Stage::all(&expected).unwrap());
+    let whole = task(&[(5, &slow), (1, &quick), (6, &quick)]);
+    assert_eq!(Stage::batches(&items, 20, None).unwrap(), Stage::all(&[(1, whole)]).unwrap());
+}
+
 /// Without any overhead larger batches only make the slowest of them slower.
 #[test]
 fn batches_need_an_overhead_to_pay() {
-    let item = branch(log_normal(1.0, 1.0));
+    let items = [(1_024, branch(log_normal(1.0, 1.0)))];
     let mean = |batch: u64, overhead: Option<f64>| {
         let overhead = overhead.map(|seconds| Stage::fixed(seconds).unwrap());
-        Stage::batches(1_024, batch, &item, overhead.as_ref()).unwrap().solve().mean()
+        Stage::batches(&items, batch, overhead.as_ref()).unwrap().solve().mean()
     };
     let exact = GroupedPlan::all(Group::new(1_024, log_normal(1.0, 1.0))).solve().unwrap().mean().unwrap();
     holds(mean(1, None), exact.value);
@@ -290,14 +305,9 @@ fn what_makes_no_stage_is_refused_with_its_bound() {
     assert_eq!(text(Stage::first(4, &[(3, call())])), "k: got 4, expected 1 to the number of stages, 3");
     assert_eq!(text(Stage::first(0, &[(3, call())])), "k: got 0, expected 1 to the number of stages, 3");
     assert_eq!(text(Stage::fixed(f64::NAN)), "time: got NaN, expected 0 to 1e15 seconds");
-    assert_eq!(
-        text(Stage::batches(8, 9, &call(), None)),
-        "batch: got 9, expected 1 to the number of items, 8"
-    );
-    assert_eq!(
-        text(Stage::batches(0, 0, &call(), None)),
-        "batch: got 0, expected 1 to the number of items, 0"
-    );
+    assert_eq!(text(Stage::batches(&[(8, call())], 0, None)), "size: got 0, expected at least 1");
+    assert_eq!(text(Stage::batches(&[(0, call())], 3, None)), "count: got 0, expected at least 1");
+    assert_eq!(text(Stage::tree(&[], 3, None)), "stages: got 0, expected at least one");
     let calls = "calls one after another: got 1000001, expected at most 1000000";
     assert_eq!(text(Stage::then(&[(1_000_001, call())])), calls);
     assert!(Stage::all(&[(u64::MAX, call()), (u64::MAX, call())]).is_err());

@@ -25,6 +25,6 @@ pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;
 pub use problem::{Problem, Problems};
 pub use route::{Captures, Route};
-pub use short::ShortForm;
+pub use short::{Shape, ShortForm};
 pub use sweep::Sweep;
 pub use url::UrlTemplate;

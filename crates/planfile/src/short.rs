@@ -1,5 +1,7 @@
 //! A plan in short form, as on a command line: `first:5+hedge:p95+deadline:2.5s`.
 
+mod staged;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::slice;
@@ -24,7 +26,9 @@ use crate::text::parts;
 ///   plan file a copy needs the median of the law before the deadline: a percentile later than that is moved to it, a
 ///   later time is refused;
 /// - `deadline:D`;
-/// - `at-least:K`, the fewest answers that a result may hold.
+/// - `at-least:K`, the fewest answers that a result may hold;
+/// - shape: `sequential`, one branch after another; `batch:B`, tasks of B branches one after another, side by side;
+///   `tree:AxB`, A nodes that wait for B branches each. No plan runs that way: [`ShortForm::staged`] is what is predicted.
 ///
 /// ```
 /// use fantail_planfile::{ShortForm, parse_law};
@@ -46,6 +50,23 @@ pub struct ShortForm {
     at_least: Option<At<u32>>,
     deadline: Option<At<Time>>,
     copies: Option<At<Copies>>,
+    shape: Option<At<Shape>>,
+}
+
+/// How the branches of a plan in stages follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// All one after another.
+    Sequential,
+    /// Side by side in tasks of so many, which are one after another; 1 or more.
+    Batch(u32),
+    /// Below a root, nodes with branches of their own; the nodes wait for their branches, the root for the nodes.
+    Tree {
+        /// How many nodes, 1 or more.
+        nodes: u32,
+        /// How many branches each has, 1 or more.
+        leaves: u32,
+    },
 }
 
 /// What a clause is about; one of a kind.
@@ -79,8 +100,14 @@ impl ShortForm {
     /// # Errors
     /// Everything that is wrong with the text, each at its column.
     pub fn parse(text: &str) -> Result<ShortForm, Problems> {
-        let mut short =
-            ShortForm { text: text.to_owned(), wait_for: None, at_least: None, deadline: None, copies: None };
+        let mut short = ShortForm {
+            text: text.to_owned(),
+            wait_for: None,
+            at_least: None,
+            deadline: None,
+            copies: None,
+            shape: None,
+        };
         let mut faults = Vec::new();
         let mut stated: BTreeMap<Kind, &str> = BTreeMap::new();
         for (offset, clause) in parts(text, '+') {
@@ -107,6 +134,11 @@ impl ShortForm {
         self.deadline.as_ref().map(|at| at.value)
     }
 
+    /// The shape that it states; `None` where all branches start at once.
+    pub fn shape(&self) -> Option<Shape> {
+        self.shape.as_ref().map(|at| at.value)
+    }
+
     /// The same plan with this deadline, whatever it states of one; the text stays as given.
     #[must_use]
     pub fn with_deadline(&self, deadline: Time) -> ShortForm {
@@ -117,7 +149,7 @@ impl ShortForm {
     /// The plan over branches with these laws, one for each; named as the text.
     ///
     /// # Errors
-    /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column.
+    /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column; a shape.
     pub fn plan(&self, laws: &[StatedLaw]) -> Result<PlanEntry, Problems> {
         let plan = self.checked(laws).map_err(|faults| self.problems(faults))?;
         let entry = |StatedLaw { law, fit_error }: &StatedLaw| BranchEntry {
@@ -170,7 +202,7 @@ impl ShortForm {
     fn checked(&self, laws: &[StatedLaw]) -> Result<Plan, Vec<Fault>> {
         let deadline = self.deadline.as_ref().map(|at| at.value);
         let rule = self.copies.clone().map(HedgeRule::new);
-        let mut faults = Vec::new();
+        let mut faults: Vec<Fault> = self.shape.iter().map(predicted_only).collect();
         let mut branches = Vec::new();
         for (i, stated) in laws.iter().enumerate() {
             let hedge = rule.as_ref().map(|rule| resolve(rule, Some(&stated.law), deadline)).transpose();
@@ -259,9 +291,30 @@ impl ShortForm {
             "race" => self.copies = Some(At { value: race(count()? as usize).map_err(bad)?, span }),
             "deadline" => self.deadline = Some(At { value: time()?, span }),
             "at-least" => self.at_least = Some(At { value: count()?, span }),
-            _ => return Err((0..at + argument.len(), format!("`{word}` is not supported yet"))),
+            // The clause itself is the place.
+            "sequential" => self.shape = Some(At { value: Shape::Sequential, span: offset..offset + at }),
+            "batch" => match count()? {
+                0 => return Err(bad("got 0, expected 1 or more branches in a task".to_owned())),
+                size => self.shape = Some(At { value: Shape::Batch(size), span }),
+            },
+            "tree" => self.shape = Some(At { value: tree(argument).map_err(bad)?, span }),
+            _ => unreachable!("a clause that is known is read"),
         }
         Ok(())
+    }
+}
+
+fn predicted_only(shape: &At<Shape>) -> Fault {
+    Fault::new(shape.span.clone(), "no plan runs in this shape; it is predicted only")
+}
+
+/// Reads `AxB`.
+fn tree(argument: &str) -> Result<Shape, String> {
+    let count = |text: &str| text.parse().ok().filter(|count: &u32| *count > 0);
+    let counts = argument.split_once('x').and_then(|(nodes, leaves)| Some((count(nodes)?, count(leaves)?)));
+    match counts {
+        Some((nodes, leaves)) => Ok(Shape::Tree { nodes, leaves }),
+        None => Err(format!("{} is not nodes x branches of each, like 4x8", quote(argument))),
     }
 }
 
@@ -275,7 +328,7 @@ type Bad = (Range<usize>, String);
 fn find(clause: &str) -> Result<(&'static str, Kind, &str), Bad> {
     let (word, argument) = clause.split_once(':').map_or((clause, None), |(word, rest)| (word, Some(rest)));
     let Some(&(word, kind, example)) = CLAUSES.iter().find(|(known, ..)| *known == word) else {
-        let words = || CLAUSES.iter().filter(|(_, kind, _)| *kind != Kind::Shape).map(|(word, ..)| *word);
+        let words = || CLAUSES.iter().map(|(word, ..)| *word);
         let near = did_you_mean(word, CLAUSES.iter().map(|(word, ..)| *word));
         let message = format!("unknown clause {}; expected {}{near}", quote(word), list(words()));
         return Err((0..word.len(), message));

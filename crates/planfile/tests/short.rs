@@ -1,7 +1,7 @@
 //! Plans in short form.
 
 use fantail_core::{Time, WaitFor};
-use fantail_model::GroupedPlan;
+use fantail_model::{GroupedPlan, Stage, StagedPlan};
 use fantail_planfile::{PlanEntry, Problems, ShortForm, StatedLaw, parse_law};
 
 fn laws(n: usize) -> Vec<StatedLaw> {
@@ -47,7 +47,8 @@ fn check(text: &str, expected: &[(usize, &str)]) {
 
 #[test]
 fn every_fault_of_a_clause_is_told_at_its_column() {
-    let clauses = "expected `all`, `first`, `share`, `hedge`, `race`, `deadline` or `at-least`";
+    let clauses = "expected `all`, `first`, `share`, `hedge`, `race`, `deadline`, `at-least`, `sequential`, `batch` \
+                   or `tree`";
     check("", &[(1, &format!("unknown clause ``; {clauses}"))]);
     check("all+", &[(5, &format!("unknown clause ``; {clauses}"))]);
     check(
@@ -81,9 +82,12 @@ fn every_fault_of_a_clause_is_told_at_its_column() {
             (18, "`share`: `95` is not a share; expected a share from 0% to 100%, like 95% or 0.95"),
         ],
     );
-    check("sequential+hedge:p95", &[(1, "`sequential` is not supported yet")]);
-    check("batch:10", &[(1, "`batch` is not supported yet")]);
-    check("all+tree:4x8", &[(5, "`tree` is not supported yet")]);
+    check("sequential+batch:2", &[(12, "`batch` beside `sequential`; expected one of them")]);
+    check("batch:0", &[(7, "`batch`: got 0, expected 1 or more branches in a task")]);
+    check("tree:8", &[(6, "`tree`: `8` is not nodes x branches of each, like 4x8")]);
+    check("tree:0x8", &[(6, "`tree`: `0x8` is not nodes x branches of each, like 4x8")]);
+    check("all+tree:2x4", &[(10, "no plan runs in this shape; it is predicted only")]);
+    check("sequential", &[(1, "no plan runs in this shape; it is predicted only")]);
 }
 
 #[test]
@@ -148,4 +152,73 @@ fn a_plan_with_its_branches_counted_is_the_one_that_lists_them() {
         assert_eq!(short.grouped(8, &law).unwrap_err(), short.plan(&laws(8)).unwrap_err(), "{text}");
     }
     assert!(ShortForm::parse("all").unwrap().grouped(0, &law).is_err());
+}
+
+fn staged(
+    text: &str,
+    branches: &[(u32, StatedLaw)],
+    overhead: Option<&Stage>,
+) -> Result<StagedPlan, Problems> {
+    ShortForm::parse(text)?.staged(branches, overhead)
+}
+
+#[test]
+fn shapes_say_what_follows_what() {
+    let law = parse_law("lognormal:median=1s,sigma=0.6").unwrap();
+    let slow = parse_law("exponential:mean=3s").unwrap();
+    let (call, other) = (Stage::branch(law.law.clone()), Stage::branch(slow.law.clone()));
+    let then = |parts: &[(u64, Stage)]| Stage::then(parts).unwrap();
+    let check = |text: &str, stage: Stage, least: Option<Stage>, deadline: f64| {
+        let plan = staged(text, &[(6, law.clone()), (2, slow.clone())], None).unwrap();
+        assert_eq!(plan, StagedPlan { stage, least, deadline }, "{text}");
+    };
+    let six = || (6, call.clone());
+    let all = |parts: &[(u64, Stage)]| Stage::all(parts).unwrap();
+    let whole = then(&[six(), (2, other.clone())]);
+    check("sequential", all(&[(1, whole.clone())]), None, f64::INFINITY);
+    let sequence = |parts: &[(u64, Stage)]| all(&[(1, then(parts))]);
+    check("sequential+first:7+deadline:9s", sequence(&[six(), (1, other.clone())]), None, 9.0);
+    let five = sequence(&[(5, call.clone())]);
+    check("sequential+at-least:5+deadline:9s", all(&[(1, whole)]), Some(five), 9.0);
+    let last = then(&[(2, other.clone())]);
+    check("batch:3", all(&[(2, then(&[(3, call.clone())])), (1, last)]), None, f64::INFINITY);
+    let node = |parts: &[(u64, Stage)]| then(&[(1, all(parts))]);
+    let mixed = node(&[(2, call.clone()), (2, other.clone())]);
+    check("tree:2x4", all(&[(1, node(&[(4, call.clone())])), (1, mixed)]), None, f64::INFINITY);
+
+    // The overhead comes before each task, and a copy is due from its branch's own start.
+    let overhead = Stage::fixed(0.1).unwrap();
+    let plan = staged("batch:2+hedge:p95+deadline:2s", &[(4, law.clone())], Some(&overhead)).unwrap();
+    let hedged = law.law.hedged(&[2.682_937_231]).unwrap();
+    let task = then(&[(1, overhead), (2, Stage::branch(hedged))]);
+    assert_eq!(plan, StagedPlan { stage: all(&[(2, task)]), least: None, deadline: 2.0 });
+}
+
+#[test]
+fn what_does_not_fit_a_shape_is_told_at_its_column() {
+    let law = parse_law("lognormal:median=1s,sigma=0.6").unwrap();
+    let check = |text: &str, n: u32, expected: &[(usize, &str)]| {
+        let problems = staged(text, &[(n, law.clone())], None).expect_err(text);
+        let got: Vec<(usize, &str)> = problems.iter().map(|p| (p.column(), p.message())).collect();
+        assert_eq!(got, expected, "{text}");
+    };
+    check("tree:4x8", 8, &[(6, "4 nodes of 8 are not the 8 branches that there are")]);
+    check(
+        "batch:2+first:3+at-least:2",
+        8,
+        &[
+            (15, "only `sequential` says which branches come first; expected `all` here"),
+            (26, "only `sequential` says which branches come first; expected `all` here"),
+        ],
+    );
+    check(
+        "sequential+first:9+deadline:0s",
+        8,
+        &[
+            (18, "got 9, expected 1 to the number of branches, 8"),
+            (29, "got 0s, expected more than 0s and at most 31536000s (365 days)"),
+        ],
+    );
+    check("sequential", 0, &[(1, "got 0 branches, expected at least 1")]);
+    check("sequential", 2_000_000, &[(1, "calls one after another: got 2000000, expected at most 1000000")]);
 }

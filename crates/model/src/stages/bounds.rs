@@ -34,7 +34,7 @@ const SCOUT: usize = 64;
 /// And on the one that tells how the width falls with them.
 const FIRST: usize = 256;
 /// Multiplications that are spent at most on narrower bounds: seconds.
-const MOST_WORK: f64 = 3e9;
+const MOST_WORK: f64 = 4e9;
 /// The mass at either end that cells are not spent on.
 const ENDS: f64 = 1e-11;
 /// How far below and above the medians is scouted; laws that span more are of no use.

@@ -32,7 +32,7 @@ use crate::{Group, GroupedPlan, Law, SolveError};
 ///
 /// // Four branches that each look up, then ask eight leaves and wait for all of them.
 /// let lookup = Stage::branch(Law::log_normal(0.01, 0.5)?);
-/// let tree = Stage::tree(4, 8, &call, Some(&lookup))?;
+/// let tree = Stage::tree(&[(32, call)], 8, Some(&lookup))?;
 /// assert!(tree.solve().quantile(p99).value > 8.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -119,45 +119,33 @@ impl Stage {
         Ok(stage)
     }
 
-    /// `n` items in batches of `batch`, the last with what is left: a batch is one task, which takes `overhead`, then its
-    /// items one after another. All batches run side by side.
+    /// Items in batches of `size`, the last with what is left: a batch is one task, which takes `overhead`, then its items
+    /// one after another. All batches run side by side.
     ///
     /// ```
     /// use fantail_model::{Law, Level, Stage};
     ///
-    /// let item = Stage::branch(Law::log_normal(1.0, 1.0)?);
-    /// let median = |batch| Ok::<_, Box<dyn std::error::Error>>(
-    ///     Stage::batches(1_024, batch, &item, None)?.solve().quantile(Level::MEDIAN).value,
+    /// let items = [(1_024, Stage::branch(Law::log_normal(1.0, 1.0)?))];
+    /// let median = |size| Ok::<_, Box<dyn std::error::Error>>(
+    ///     Stage::batches(&items, size, None)?.solve().quantile(Level::MEDIAN).value,
     /// );
     /// assert_eq!(format!("{:.0} {:.0}", median(1)?, median(16)?), "25 54");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a batch that is 0 or more than `n`.
-    pub fn batches(n: u64, batch: u64, item: &Stage, overhead: Option<&Stage>) -> Result<Stage, SolveError> {
-        check("batch", batch as f64, (1..=n).contains(&batch), || format!("1 to the number of items, {n}"))?;
-        let task = |items: u64| Stage::then(&after(overhead, (items, item.clone())));
-        let mut tasks = vec![(n / batch, task(batch)?)];
-        if !n.is_multiple_of(batch) {
-            tasks.push((1, task(n % batch)?));
-        }
-        Stage::all(&tasks)
+    /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a size that is 0.
+    pub fn batches(items: &[(u64, Stage)], size: u64, overhead: Option<&Stage>) -> Result<Stage, SolveError> {
+        tasks(items, size, |items| Stage::then(&after(overhead, items.to_vec())))
     }
 
-    /// A root that waits for `nodes`, each of which takes `overhead`, then waits for its `leaves`.
+    /// A root that waits for its nodes, each of which takes `overhead`, then waits for `size` leaves, the last for what is
+    /// left.
     ///
     /// # Errors
-    /// As for [`Stage::all`].
-    pub fn tree(
-        nodes: u64,
-        leaves: u64,
-        leaf: &Stage,
-        overhead: Option<&Stage>,
-    ) -> Result<Stage, SolveError> {
-        let below = Stage::all(&[(leaves, leaf.clone())])?;
-        let node = if overhead.is_none() { below } else { Stage::then(&after(overhead, (1, below)))? };
-        Stage::all(&[(nodes, node)])
+    /// As for [`Stage::batches`].
+    pub fn tree(leaves: &[(u64, Stage)], size: u64, overhead: Option<&Stage>) -> Result<Stage, SolveError> {
+        tasks(leaves, size, |leaves| Stage::then(&after(overhead, vec![(1, Stage::all(leaves)?)])))
     }
 
     fn new(node: Node, parts: &[(u64, Stage)], longest: f64) -> Result<Stage, SolveError> {
@@ -242,8 +230,52 @@ impl Call<'_> {
     }
 }
 
-fn after(overhead: Option<&Stage>, rest: (u64, Stage)) -> Vec<(u64, Stage)> {
-    overhead.map(|stage| (1, stage.clone())).into_iter().chain([rest]).collect()
+fn after(overhead: Option<&Stage>, mut rest: Vec<(u64, Stage)>) -> Vec<(u64, Stage)> {
+    if let Some(overhead) = overhead {
+        rest.insert(0, (1, overhead.clone()));
+    }
+    rest
+}
+
+/// Tasks of `size` items each side by side, in the order of the items; the last takes what is left.
+fn tasks(
+    items: &[(u64, Stage)],
+    size: u64,
+    task: impl Fn(&[(u64, Stage)]) -> Result<Stage, SolveError>,
+) -> Result<Stage, SolveError> {
+    check("size", size as f64, size > 0, || "at least 1".into())?;
+    let mut tasks: Vec<(u64, Stage)> = Vec::new();
+    let mut add = |count: u64, items: &[(u64, Stage)]| -> Result<(), SolveError> {
+        let task = task(items)?;
+        match tasks.last_mut() {
+            Some((counted, last)) if *last == task => *counted += count,
+            _ => tasks.push((count, task)),
+        }
+        Ok(())
+    };
+    let (mut begun, mut room) = (Vec::new(), size);
+    for (count, item) in items {
+        check("count", *count as f64, *count > 0, || "at least 1".into())?;
+        let mut left = *count;
+        while left > 0 {
+            if room == size && left >= size {
+                add(left / size, &[(size, item.clone())])?;
+                left %= size;
+                continue;
+            }
+            let taken = left.min(room);
+            begun.push((taken, item.clone()));
+            (left, room) = (left - taken, room - taken);
+            if room == 0 {
+                add(1, &begun)?;
+                (begun, room) = (Vec::new(), size);
+            }
+        }
+    }
+    if !begun.is_empty() {
+        add(1, &begun)?;
+    }
+    Stage::all(&tasks)
 }
 
 fn check(field: &'static str, value: f64, ok: bool, bound: impl Fn() -> String) -> Result<(), SolveError> {

@@ -372,7 +372,7 @@ impl Row {
             return self.job_quantile(&all(1_024, leaf));
         }
         let own = Stage::branch(Law::exponential(0.1).unwrap());
-        let tree = Stage::tree(32, 32, &Stage::branch(leaf), Some(&own)).unwrap();
+        let tree = Stage::tree(&[(1_024, Stage::branch(leaf))], 32, Some(&own)).unwrap();
         Found::within(tree.solve().quantile(level(self.text("p"))))
     }
 
