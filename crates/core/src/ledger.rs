@@ -10,6 +10,8 @@ pub struct Ledger {
     pub primaries: Attempts,
     /// The attempts beside them.
     pub copies: Attempts,
+    /// The attempts in place of those that failed.
+    pub failovers: Attempts,
     /// Attempts that never started, in the order of [`Refusal::ALL`].
     refusals: [u64; Refusal::ALL.len()],
 }
@@ -53,6 +55,7 @@ impl Ledger {
         match role {
             Role::Primary => &self.primaries,
             Role::Copy => &self.copies,
+            Role::Failover => &self.failovers,
         }
     }
 
@@ -60,7 +63,16 @@ impl Ledger {
         match role {
             Role::Primary => &mut self.primaries,
             Role::Copy => &mut self.copies,
+            Role::Failover => &mut self.failovers,
         }
+    }
+
+    /// The counts of all roles together.
+    pub fn total(&self) -> Attempts {
+        let mut total = self.primaries;
+        total.add(&self.copies);
+        total.add(&self.failovers);
+        total
     }
 
     /// How many attempts were refused for `reason`.
@@ -76,6 +88,7 @@ impl Ledger {
     pub fn add(&mut self, other: &Ledger) {
         self.primaries.add(&other.primaries);
         self.copies.add(&other.copies);
+        self.failovers.add(&other.failovers);
         for (mine, theirs) in self.refusals.iter_mut().zip(other.refusals) {
             *mine += theirs;
         }

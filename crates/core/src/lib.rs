@@ -20,8 +20,8 @@ pub use job::Job;
 pub use ledger::{Attempts, Ledger};
 pub use limiter::{Limiter, Ticket};
 pub use plan::{
-    Branch, BranchSpec, BudgetSpec, Field, Hedge, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec, Rate,
-    WaitFor,
+    Branch, BranchSpec, BudgetSpec, Field, Hedge, Leader, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec,
+    Rate, WaitFor,
 };
 pub use sketch::{
     End, Estimate, Incidence, LiveDelay, LiveDelaySpec, Primary, Quantile, Sketch, SketchError, Snapshot,

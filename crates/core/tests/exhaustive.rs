@@ -15,8 +15,8 @@ use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
-use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::job::{Event, Failure, Job, Refusal, Role};
+use fantail_core::{BranchSpec, Hedge, Leader, Plan, PlanSpec, Time, WaitFor};
 use observer::{Observer, Seen};
 
 /// More than any of the plans below needs: a bound on what a mistake in them costs.
@@ -99,18 +99,19 @@ fn batches(at_once: usize, plan: &Plan, state: &State) -> Vec<Vec<Event>> {
 fn sayable(plan: &Plan, state: &State) -> Vec<Event> {
     let mut events = vec![Event::Dropped];
     for branch in 0..plan.n() {
-        for number in 0..=plan.branches()[branch as usize].delays().len() as u8 {
-            let attempt = AttemptId { branch, number };
+        for attempt in plan.attempts_of(branch) {
             match state.observer.seen(attempt) {
                 Seen::Asked => {
-                    let reason = if number == 0 { Refusal::Pushback } else { Refusal::Budget };
+                    let reason =
+                        if attempt.role() == Role::Primary { Refusal::Pushback } else { Refusal::Budget };
                     events.extend([Event::Granted(attempt), Event::Refused(attempt, reason)]);
                 }
                 Seen::Running => {
                     events.push(Event::Answered(attempt));
+                    events.extend(state.observer.leads(branch).then_some(Event::Primed(attempt)));
                     let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
-                    // Without copies it is all the same why an attempt failed.
-                    let kinds = if plan.branches()[branch as usize].delays().is_empty() { 1 } else { 3 };
+                    // Where no attempt may follow it is all the same why one failed.
+                    let kinds = if plan.attempts_of(branch).count() == 1 { 1 } else { 3 };
                     events.extend(
                         failures.into_iter().take(kinds).map(|failure| Event::Failed(attempt, failure)),
                     );
@@ -223,6 +224,55 @@ fn races() {
     explore(2, "2 races of 2", plan(WaitFor::All, vec![race(branch("a"), 2), race(optional("b"), 2)]));
     let spec = plan(WaitFor::First(1), vec![race(branch("a"), 2), hedged(branch("b"), &[0, 3])]);
     explore(2, "a race and a race with a hedge, first 1", spec);
+}
+
+/// Comes after branches whose lack it tolerates or not.
+fn after(branch: BranchSpec, first: &[usize], tolerates_missing: bool) -> BranchSpec {
+    BranchSpec { after: first.to_vec(), tolerates_missing, ..branch }
+}
+
+fn failing_over(branch: BranchSpec) -> BranchSpec {
+    BranchSpec { failover: true, repeatable: true, targets: branch.targets.max(2), ..branch }
+}
+
+#[test]
+fn stages() {
+    let line = vec![after(optional("a"), &[1], false), optional("b"), after(branch("c"), &[0, 1], true)];
+    explore(2, "a stage, and one that tolerates missing", plan(WaitFor::All, line.clone()));
+    let spec = PlanSpec { deadline: Some(ns(6)), at_least: Some(1), ..plan(WaitFor::First(2), line) };
+    explore(2, "the same, first 2, deadline", spec);
+    let timed = BranchSpec { attempt_timeout: Some(ns(3)), ..hedged(branch("a"), &[2]) };
+    let spec = plan(WaitFor::All, vec![timed, after(hedged(branch("b"), &[3]), &[0], false)]);
+    explore(2, "a hedge after a hedge", PlanSpec { deadline: Some(ns(7)), ..spec });
+}
+
+#[test]
+fn failovers() {
+    let timed = |branch: BranchSpec| BranchSpec { attempt_timeout: Some(ns(3)), ..branch };
+    let two = vec![timed(failing_over(branch("a"))), failing_over(optional("b"))];
+    explore(
+        2,
+        "2 failovers, a timeout, deadline",
+        PlanSpec { deadline: Some(ns(5)), ..plan(WaitFor::All, two) },
+    );
+    let all = BranchSpec { targets: 3, ..failing_over(hedged(branch("a"), &[2])) };
+    explore(2, "a copy and a failover", plan(WaitFor::All, vec![all]));
+    let few = failing_over(hedged(branch("a"), &[2]));
+    let after = after(failing_over(optional("b")), &[0], true);
+    explore(2, "a copy and a failover of 2 targets, then a failover", plan(WaitFor::All, vec![few, after]));
+}
+
+#[test]
+fn leaders() {
+    let led = |branches: Vec<BranchSpec>| {
+        let leader = Some(Leader { branch: 1, head_start: ns(3) });
+        PlanSpec { leader, ..plan(WaitFor::All, branches) }
+    };
+    explore(2, "a leader of 3", led(vec![optional("a"), optional("b"), branch("c")]));
+    let spec = led(vec![optional("a"), hedged(optional("b"), &[2]), after(optional("c"), &[0], true)]);
+    explore(2, "a hedged leader and a stage, deadline", PlanSpec { deadline: Some(ns(5)), ..spec });
+    let spec = led(vec![failing_over(optional("a")), failing_over(optional("b"))]);
+    explore(2, "a leader with failover, first 1", PlanSpec { wait_for: WaitFor::First(1), ..spec });
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn renamed(event: Event, name: impl Fn(u32) -> u32) -> Event {
     let to = attempt_of(&event).map(|attempt| AttemptId { branch: name(attempt.branch), ..attempt });
     match (event, to) {
         (Event::Answered(_), Some(attempt)) => Event::Answered(attempt),
+        (Event::Primed(_), Some(attempt)) => Event::Primed(attempt),
         (Event::Failed(_, failure), Some(attempt)) => Event::Failed(attempt, failure),
         (Event::Granted(_), Some(attempt)) => Event::Granted(attempt),
         (Event::Refused(_, reason), Some(attempt)) => Event::Refused(attempt, reason),
@@ -80,16 +81,7 @@ fn changed(
 
 /// What a user would state to get this branch.
 fn stated(plan: &Plan, index: usize) -> fantail_core::BranchSpec {
-    let branch = plan.branches()[index].clone();
-    fantail_core::BranchSpec {
-        required: Some(branch.required),
-        deadline: branch.deadline,
-        attempt_timeout: branch.attempt_timeout,
-        hedge: branch.hedge,
-        repeatable: branch.repeatable,
-        targets: branch.targets,
-        ..fantail_core::BranchSpec::new(branch.name)
-    }
+    fantail_core::BranchSpec { after: Vec::new(), ..plan.spec().branches.swap_remove(index) }
 }
 
 proptest! {
@@ -151,6 +143,7 @@ proptest! {
     fn a_driver_that_wakes_late_comes_to_the_same_outcomes(plan in plans(), grants in any::<u16>()) {
         let simple = changed(&plan, plan.wait_for(), |plan, index| fantail_core::BranchSpec {
             hedge: None,
+            failover: false,
             ..stated(plan, index)
         });
         let granted = (0..simple.n()).filter(|branch| grants >> branch & 1 == 1);

@@ -1,6 +1,6 @@
 //! What is wrong with a plan is said before anything starts: all of it at once, with field, value and bound.
 
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
 
 const TOO_LONG: Time = Time::from_nanos(1 << 63);
 
@@ -292,4 +292,97 @@ fn a_plan_within_less_time_has_no_later_deadline_and_is_otherwise_the_same() {
     let plan = Plan::new(PlanSpec::new("plan", branches)).unwrap().within(Time::from_millis(30));
     let job = fantail_core::Job::start(std::sync::Arc::new(plan), Time::ZERO, 0, &mut Vec::new());
     assert_eq!(job.wake_at(), Some(Time::from_millis(30)));
+}
+
+fn after(stages: &[(&str, bool, &[usize])]) -> PlanSpec {
+    let branch = |(name, required, after): &(&str, bool, &[usize])| BranchSpec {
+        required: Some(*required),
+        after: after.to_vec(),
+        ..BranchSpec::new(*name)
+    };
+    PlanSpec::new("p", stages.iter().map(branch).collect())
+}
+
+#[test]
+fn stages_name_branches_of_the_plan_once() {
+    check(after(&[("a", true, &[1]), ("b", true, &[])]), &[]);
+    check(after(&[("a", true, &[2])]), &["branch `a`: after: got 2, expected an index below 1"]);
+    check(
+        after(&[("a", true, &[1, 1]), ("b", true, &[])]),
+        &["branch `a`: after: got `b` twice, expected every branch once"],
+    );
+}
+
+#[test]
+fn a_required_branch_comes_after_required_ones_unless_it_tolerates_missing() {
+    let mut spec = after(&[("a", true, &[1]), ("b", false, &[])]);
+    let said = "branch `a`: after: got `b`, which is optional, expected required branches, or that it tolerates missing";
+    check(spec.clone(), &[said]);
+    spec.branches[0].tolerates_missing = true;
+    check(spec, &[]);
+    check(after(&[("a", false, &[1]), ("b", false, &[])]), &[]);
+    check(PlanSpec { wait_for: WaitFor::First(1), ..after(&[("a", true, &[1]), ("b", true, &[])]) }, &[]);
+}
+
+#[test]
+fn cycles_are_refused_each_once() {
+    let bound = "expected no branch that comes after itself";
+    check(after(&[("a", true, &[0])]), &[&format!("branch `a`: after: got `a` after `a`, {bound}")]);
+    // c waits for one of them, d for nothing, and e and f for each other.
+    let two = after(&[
+        ("a", true, &[1, 3]),
+        ("b", true, &[0]),
+        ("c", true, &[1]),
+        ("d", true, &[]),
+        ("e", true, &[2, 5]),
+        ("f", true, &[4]),
+    ]);
+    let said = [
+        format!("branch `a`: after: got `a` after `b` after `a`, {bound}"),
+        format!("branch `e`: after: got `e` after `f` after `e`, {bound}"),
+    ];
+    check(two, &[&said[0], &said[1]]);
+    let n = 100_000;
+    let mut long = PlanSpec::new("p", (0..n).map(|index| BranchSpec::new(format!("b{index}"))).collect());
+    (1..n).for_each(|index| long.branches[index].after.push(index - 1));
+    check(long.clone(), &[]);
+    long.branches[n / 2].after.push(n - 1);
+    assert_eq!(Plan::new(long).unwrap_err().iter().count(), 1);
+}
+
+#[test]
+fn a_leader_is_a_branch_that_comes_after_no_other() {
+    let led =
+        |spec, branch| PlanSpec { leader: Some(Leader { branch, head_start: Time::from_millis(5) }), ..spec };
+    check(led(two(), 1), &[]);
+    check(led(two(), 2), &["leader: got 2, expected an index below 2"]);
+    let stages = after(&[("a", true, &[1]), ("b", true, &[])]);
+    check(led(stages.clone(), 1), &[]);
+    let said = "leader: got `a`, which comes after others, expected a branch that comes after no other";
+    check(led(stages, 0), &[said]);
+    let never = PlanSpec { leader: Some(Leader { branch: 0, head_start: Time::ZERO }), ..two() };
+    check(never, &["head_start: got 0s, expected more than 0s and at most 31536000s (365 days)"]);
+}
+
+#[test]
+fn a_failover_needs_a_repeatable_branch_and_another_target() {
+    let over =
+        |repeatable, targets| first(|a| (a.failover, a.repeatable, a.targets) = (true, repeatable, targets));
+    check(over(true, 2), &[]);
+    let once = "branch `a`: failover: got a branch that may run once, expected a repeatable branch";
+    let target = "branch `a`: failover: got 1 target, expected another target, at least 2";
+    check(over(false, 1), &[once, target]);
+    check(
+        PlanSpec { failover_budget: BudgetSpec { burst: 0, ..BudgetSpec::FAILOVERS }, ..two() },
+        &["failover budget: got a burst of 0, expected a burst of at least 1"],
+    );
+}
+
+#[test]
+fn the_spec_of_a_plan_states_the_same_plan() {
+    let mut spec = after(&[("a", true, &[1]), ("b", true, &[]), ("c", false, &[])]);
+    spec.leader = Some(Leader { branch: 1, head_start: Time::from_millis(5) });
+    spec.deadline = Some(Time::from_secs(1));
+    let plan = Plan::new(spec).unwrap();
+    assert_eq!(Plan::new(plan.spec()), Ok(plan));
 }

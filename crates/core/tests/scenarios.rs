@@ -60,6 +60,8 @@ files! {
     rule_6_permits_are_asked_for: "rule_06_permits.txt";
     rule_7_the_budget_caps_copies: "rule_07_budget.txt";
     rule_9_limiters_are_shared: "rule_09_limiter.txt";
+    rule_11_one_branch_may_lead: "rule_11_leader.txt";
+    rule_12_stages_have_an_order: "rule_12_stages.txt";
     rule_13_losers_are_dropped_first: "rule_13_losers.txt";
     rule_14_one_deadline_flows_down: "rule_14_deadline.txt";
     rule_16_the_ledger_sums: "rule_16_ledger.txt";

@@ -42,12 +42,12 @@ impl Attempt {
         &self.plan.branches()[self.id.branch as usize]
     }
 
-    /// 0 for the primary, 1, 2, … for its copies.
+    /// 0 for the primary, 1, 2, … for its copies, [`AttemptId::FAILOVER`] for the failover.
     pub fn number(&self) -> u8 {
         self.id.number
     }
 
-    /// Primary or copy.
+    /// Primary, copy or failover.
     pub fn role(&self) -> Role {
         self.id.role()
     }
@@ -76,6 +76,14 @@ impl Attempt {
     /// When the job cuts this attempt; `None` when nothing will.
     pub fn deadline(&self) -> Option<Instant> {
         self.until
+    }
+
+    /// What the branches share is primed, for instance a prompt cache at the first byte of an answer: when this attempt's
+    /// branch leads, the others need wait for it no longer.
+    pub fn primed(&self) {
+        if self.plan.leader().is_some() {
+            self.mailbox.primed(self.id);
+        }
     }
 
     /// How long from now until the job cuts this attempt; zero when that has passed, `None` when nothing will.
@@ -115,7 +123,7 @@ impl AttemptError {
         AttemptError { failure: Failure::Permanent, pause: None, source: source.into() }
     }
 
-    /// Another try might succeed: the branch's next copy, if it has one, comes forward.
+    /// Another try might succeed: the branch's next copy, if it has one, comes forward, or else it may fail over.
     pub fn retryable(source: impl Into<Box<dyn Error + Send + Sync>>) -> AttemptError {
         AttemptError { failure: Failure::Retryable, pause: None, source: source.into() }
     }

@@ -222,6 +222,7 @@ impl fmt::Display for Failed {
             Outcome::Failed => "failed",
             Outcome::Missed => "missed its deadline",
             Outcome::NotStarted(NotStarted::NoPermit) => "got no permit by its deadline",
+            Outcome::NotStarted(NotStarted::Dependency) => "did not have its turn by its deadline",
             Outcome::NotStarted(NotStarted::Refused(Refusal::Pushback)) => {
                 "was not started, since the server asked for a pause,"
             }

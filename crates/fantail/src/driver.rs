@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::done::Answer;
 use crate::fanout::{Run, Shared};
 use crate::held::{Held, Live};
-use crate::limiter::{Mailbox, Permit};
+use crate::limiter::{Letter, Mailbox, Permit};
 use crate::wakes::Wakes;
 use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
 
@@ -42,7 +42,7 @@ pub(crate) struct Driver<'f> {
     arrived: Option<VecDeque<u32>>,
     /// By attempt index; `None` for those that have not started. Empty where no branch has two.
     targets: Vec<Option<u32>>,
-    /// Answered primaries that the budget has been told of.
+    /// Answered primaries that the budgets have been told of.
     earned: u64,
 }
 
@@ -219,7 +219,7 @@ impl<'f> Driver<'f> {
         budgeted: bool,
         until: Option<Instant>,
     ) -> Result<(), Refusal> {
-        let budget = budgeted.then(|| Arc::clone(&self.shared.budget));
+        let budget = self.shared.budget(attempt.role()).filter(|_| budgeted).map(Arc::clone);
         let declared = &self.plan().branches()[attempt.branch as usize];
         let live = if let Some(limiter) = declared.limiter {
             let limiter = &self.shared.limiters[limiter];
@@ -259,7 +259,7 @@ impl<'f> Driver<'f> {
         if self.targets.is_empty() {
             return Vec::new();
         }
-        let indexes = (0..).map_while(|number| self.plan().attempt_index(AttemptId { number, ..id }));
+        let indexes = self.plan().attempts_of(id.branch).filter_map(|other| self.plan().attempt_index(other));
         indexes.filter_map(|index| self.targets[index]).collect()
     }
 
@@ -303,7 +303,14 @@ impl<'f> Driver<'f> {
     }
 
     fn read_mail(&mut self) {
-        for (attempt, verdict) in self.mailbox.take() {
+        for (attempt, letter) in self.mailbox.take() {
+            let verdict = match letter {
+                Letter::Primed => {
+                    self.events.push(Event::Primed(attempt));
+                    continue;
+                }
+                Letter::Permit(verdict) => verdict,
+            };
             let index = self.index(attempt);
             let slot = self.held.slot(index);
             let queued = matches!(slot, Some(Live::Queued { .. }));
@@ -322,7 +329,7 @@ impl<'f> Driver<'f> {
         }
     }
 
-    /// Keeps the answers that won, and credits the budget with answered primaries.
+    /// Keeps the answers that won, and credits the budgets with answered primaries.
     fn keep_answers(&mut self) {
         for (attempt, answer) in self.reported.drain(..) {
             let won = self.job.slot(attempt.branch).is_some_and(|slot| slot.winner == Some(attempt));
@@ -332,9 +339,8 @@ impl<'f> Driver<'f> {
             }
         }
         let won = self.job.ledger().primaries.won;
-        if won > self.earned && self.shared.hedged {
-            let mut budget = lock(&self.shared.budget);
-            (self.earned..won).for_each(|_| budget.earn());
+        if won > self.earned {
+            self.shared.earn(won - self.earned);
         }
         self.earned = won;
     }

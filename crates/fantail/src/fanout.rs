@@ -6,7 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fantail_core::{Budget, Plan};
+use fantail_core::job::Role;
+use fantail_core::{Branch, Budget, BudgetSpec, Plan};
 use tokio::time::Instant;
 
 use crate::done::Answer;
@@ -14,10 +15,10 @@ use crate::driver::Driver;
 use crate::sync::Mutex;
 use crate::{
     Attempt, AttemptError, Batches, Done, Each, Items, JobId, JoinError, Limiters, Misuse, Optional,
-    Required, Running, SharedLimiter, span,
+    Required, Running, SharedLimiter, lock, span,
 };
 
-/// A plan with the limiters and the hedge budget that all its jobs share. A cheap handle: clones share them too.
+/// A plan with the limiters and the budgets that all its jobs share. A cheap handle: clones share them too.
 #[derive(Clone, Debug)]
 pub struct Fanout {
     pub(crate) shared: Arc<Shared>,
@@ -28,9 +29,10 @@ pub(crate) struct Shared {
     pub(crate) plan: Arc<Plan>,
     /// As the plan's limiters.
     pub(crate) limiters: Vec<SharedLimiter>,
-    /// Whether any branch has copies, so that the budget matters.
-    pub(crate) hedged: bool,
-    pub(crate) budget: Arc<Mutex<Budget>>,
+    /// What pays for copies, if any branch has some.
+    hedge_budget: Option<Arc<Mutex<Budget>>>,
+    /// What pays for failovers, if any branch may fail over.
+    failover_budget: Option<Arc<Mutex<Budget>>>,
     first_job: JobId,
     /// Number of the next job.
     next: Arc<AtomicU64>,
@@ -42,8 +44,8 @@ impl Fanout {
     pub fn new(plan: Plan, limiters: &Limiters) -> Fanout {
         let shared = Shared {
             limiters: plan.limiters().iter().map(|spec| limiters.get_or_add(spec)).collect(),
-            hedged: plan.branches().iter().any(|branch| branch.hedge.is_some()),
-            budget: Arc::new(Mutex::new(Budget::new(plan.hedge_budget()))),
+            hedge_budget: budget(&plan, |branch| branch.hedge.is_some(), plan.hedge_budget()),
+            failover_budget: budget(&plan, |branch| branch.failover, plan.failover_budget()),
             first_job: JobId::random(),
             next: Arc::default(),
             plan: Arc::new(plan),
@@ -78,8 +80,8 @@ impl Shared {
     fn with_plan(&self, plan: Arc<Plan>) -> Shared {
         Shared {
             limiters: self.limiters.clone(),
-            hedged: self.hedged,
-            budget: Arc::clone(&self.budget),
+            hedge_budget: self.hedge_budget.clone(),
+            failover_budget: self.failover_budget.clone(),
             first_job: self.first_job,
             next: Arc::clone(&self.next),
             plan,
@@ -92,6 +94,28 @@ impl Shared {
         let id = if self.plan.backfill() { JobId::random() } else { self.first_job.after(number) };
         (number as u32, id)
     }
+
+    /// What pays for attempts of this role.
+    pub(crate) fn budget(&self, role: Role) -> Option<&Arc<Mutex<Budget>>> {
+        match role {
+            Role::Primary => None,
+            Role::Copy => self.hedge_budget.as_ref(),
+            Role::Failover => self.failover_budget.as_ref(),
+        }
+    }
+
+    /// So many primaries have answered.
+    pub(crate) fn earn(&self, primaries: u64) {
+        for budget in [&self.hedge_budget, &self.failover_budget].into_iter().flatten() {
+            let mut budget = lock(budget);
+            (0..primaries).for_each(|_| budget.earn());
+        }
+    }
+}
+
+/// A budget of this spec, if any branch needs it.
+fn budget(plan: &Plan, needs: impl Fn(&Branch) -> bool, spec: BudgetSpec) -> Option<Arc<Mutex<Budget>>> {
+    plan.branches().iter().any(needs).then(|| Arc::new(Mutex::new(Budget::new(spec))))
 }
 
 pub(crate) type AttemptFuture<'f> = Pin<Box<dyn Future<Output = Result<Answer, AttemptError>> + Send + 'f>>;

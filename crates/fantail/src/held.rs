@@ -8,7 +8,7 @@ use fantail_core::job::AttemptId;
 use crate::AttemptError;
 use crate::done::Answer;
 use crate::fanout::AttemptFuture;
-use crate::limiter::{Mailbox, Permit, Place};
+use crate::limiter::{Letter, Mailbox, Permit, Place};
 
 /// An attempt that was asked for and has not ended.
 pub(crate) enum Live<'f> {
@@ -86,7 +86,10 @@ impl Drop for Held<'_> {
             self.let_go(index);
         }
         self.leaving.iter().for_each(Place::leave);
-        self.freed.extend(self.mailbox.take().into_iter().filter_map(|(_, verdict)| verdict.ok()));
+        self.freed.extend(self.mailbox.take().into_iter().filter_map(|(_, letter)| match letter {
+            Letter::Permit(verdict) => verdict.ok(),
+            Letter::Primed => None,
+        }));
         self.hand_back();
     }
 }

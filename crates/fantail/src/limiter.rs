@@ -64,12 +64,21 @@ struct Waiter {
     budget: Option<Arc<Mutex<Budget>>>,
 }
 
-/// What limiters tell a job, and what is held of it.
+/// What limiters and attempts tell a job, and what is held of it.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     pub(crate) holds: Holds,
-    mail: Mutex<Vec<(AttemptId, Result<Permit, Refusal>)>>,
+    mail: Mutex<Vec<(AttemptId, Letter)>>,
     wakes: Arc<Wakes>,
+}
+
+/// What a job is told of an attempt.
+#[derive(Debug)]
+pub(crate) enum Letter {
+    /// It may start, or never will.
+    Permit(Result<Permit, Refusal>),
+    /// It has primed what the branches share.
+    Primed,
 }
 
 impl Mailbox {
@@ -77,12 +86,16 @@ impl Mailbox {
         Arc::new(Mailbox { holds: Holds::default(), mail: Mutex::new(Vec::new()), wakes })
     }
 
-    pub(crate) fn take(&self) -> Vec<(AttemptId, Result<Permit, Refusal>)> {
+    pub(crate) fn take(&self) -> Vec<(AttemptId, Letter)> {
         std::mem::take(&mut *lock(&self.mail))
     }
 
-    fn deliver(&self, attempt: AttemptId, verdict: Result<Permit, Refusal>) {
-        lock(&self.mail).push((attempt, verdict));
+    pub(crate) fn primed(&self, attempt: AttemptId) {
+        self.deliver(attempt, Letter::Primed);
+    }
+
+    fn deliver(&self, attempt: AttemptId, letter: Letter) {
+        lock(&self.mail).push((attempt, letter));
         self.wakes.wake();
     }
 }
@@ -97,7 +110,7 @@ struct Outbox {
 impl Outbox {
     fn send(self) {
         for (mailbox, attempt, verdict) in self.letters {
-            mailbox.deliver(attempt, verdict);
+            mailbox.deliver(attempt, Letter::Permit(verdict));
         }
         if let Some(mailbox) = self.alarm {
             mailbox.wakes.wake();
@@ -171,7 +184,7 @@ impl SharedLimiter {
         poll_fn(|task| {
             wakes.register(task.waker());
             loop {
-                if let Some((_, verdict)) = mailbox.take().pop() {
+                if let Some((_, Letter::Permit(verdict))) = mailbox.take().pop() {
                     return Poll::Ready(verdict.map(Permit::used));
                 }
                 let Some(at) = self.alarm_of(&mailbox) else { return Poll::Pending };

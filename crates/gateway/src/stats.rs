@@ -85,6 +85,7 @@ impl Stats {
             ledger: LedgerBody {
                 primaries: AttemptsBody::of(&ledger.primaries),
                 copies: AttemptsBody::of(&ledger.copies),
+                failovers: AttemptsBody::of(&ledger.failovers),
                 refused: RefusedBody {
                     budget: ledger.refused(Refusal::Budget),
                     no_time_left: ledger.refused(Refusal::NoTimeLeft),
@@ -166,6 +167,7 @@ struct Shares {
 struct LedgerBody {
     primaries: AttemptsBody,
     copies: AttemptsBody,
+    failovers: AttemptsBody,
     refused: RefusedBody,
 }
 

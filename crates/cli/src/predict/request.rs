@@ -76,7 +76,7 @@ pub(super) struct Stated {
 pub(super) enum Branches {
     Counted(GroupedPlan),
     /// With the law of one attempt of each.
-    Listed(Plan, Vec<Law>),
+    Listed(Box<Plan>, Vec<Law>),
 }
 
 const WHAT: &str = "predict what? Name a plan file, or state the branches:
@@ -226,7 +226,7 @@ fn stated(entry: PlanEntry, file: &str) -> Stated {
         point: None,
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
         plan: Branches::Listed(
-            entry.plan,
+            Box::new(entry.plan),
             entry.branches.into_iter().filter_map(|branch| branch.law).collect(),
         ),
     }

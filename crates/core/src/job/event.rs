@@ -1,25 +1,38 @@
 //! What a job is told, and what it asks its driver to do.
 
 use crate::Time;
+use crate::plan::MAX_COPIES;
 
-/// One attempt of one branch: number 0 is the primary, the others are its copies.
+/// One attempt of one branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId {
     /// Index of the branch in the plan.
     pub branch: u32,
-    /// 0 for the primary, then 1, 2, … in the order of the declared delays.
+    /// 0 for the primary, then 1, 2, … for its copies in the order of the declared delays; [`AttemptId::FAILOVER`].
     pub number: u8,
 }
 
 impl AttemptId {
+    /// The number of every failover, whether or not its branch has copies.
+    pub const FAILOVER: u8 = MAX_COPIES as u8 + 1;
+
     /// The primary of `branch`.
     pub const fn primary(branch: u32) -> AttemptId {
         AttemptId { branch, number: 0 }
     }
 
+    /// The failover of `branch`.
+    pub const fn failover(branch: u32) -> AttemptId {
+        AttemptId { branch, number: AttemptId::FAILOVER }
+    }
+
     /// What the attempt is to its branch.
     pub const fn role(self) -> Role {
-        if self.number == 0 { Role::Primary } else { Role::Copy }
+        match self.number {
+            0 => Role::Primary,
+            AttemptId::FAILOVER => Role::Failover,
+            _ => Role::Copy,
+        }
     }
 }
 
@@ -30,6 +43,13 @@ pub enum Role {
     Primary,
     /// An attempt beside it: a hedge, or a contender of a race.
     Copy,
+    /// An attempt at another target, in place of those that failed.
+    Failover,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Role; 3] = [Role::Primary, Role::Copy, Role::Failover];
 }
 
 /// What happened, told to [`Job::step`](super::Job::step).
@@ -37,6 +57,9 @@ pub enum Role {
 pub enum Event {
     /// A running attempt came to an acceptable answer (a stream: to its first acceptable item).
     Answered(AttemptId),
+    /// A running attempt has primed what the branches share, and runs on: its branch's followers need not wait for the
+    /// answer. Means nothing when its branch does not lead.
+    Primed(AttemptId),
     /// A running attempt ended in an error.
     Failed(AttemptId, Failure),
     /// An attempt that was asked for may start.
@@ -63,7 +86,7 @@ pub enum Failure {
 /// Why an attempt will never start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
-    /// The budget for copies has no credit.
+    /// The budget for copies, or that for failovers, has no credit.
     Budget,
     /// Less than `min_useful` is left before the deadline.
     NoTimeLeft,
@@ -81,7 +104,7 @@ impl Refusal {
 /// Who goes first when permits are short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Primaries.
+    /// Primaries and failovers.
     First,
     /// Copies of required branches.
     RequiredCopy,
@@ -100,13 +123,14 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Get a permit for `attempt`, from the branch's limiter if it has one, then report [`Event::Granted`] or
-    /// [`Event::Refused`]. When `budgeted`, credit of the plan's hedge budget is taken together with the permit.
+    /// [`Event::Refused`]. When `budgeted`, credit is taken together with the permit: of the plan's failover budget for a
+    /// [failover](Role::Failover), else of its hedge budget.
     Ask {
         /// For which attempt.
         attempt: AttemptId,
         /// Who goes first.
         class: Class,
-        /// Whether the hedge budget applies.
+        /// Whether a budget applies.
         budgeted: bool,
         /// The instant from which a permit would be of no use.
         until: Option<Time>,
@@ -185,6 +209,9 @@ pub enum Outcome {
 pub enum NotStarted {
     /// No permit came before the deadline.
     NoPermit,
+    /// A branch that it comes after can no longer answer; or the deadline came before it was its turn, after those
+    /// branches and after the leader.
+    Dependency,
     /// Its permit was refused.
     Refused(Refusal),
     /// The job failed or was dropped first.

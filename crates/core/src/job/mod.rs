@@ -2,17 +2,20 @@
 
 mod event;
 mod settle;
+mod starts;
 mod timers;
 
 pub use event::{
     Action, AttemptId, Cause, Class, Cut, Event, Failure, NotStarted, Outcome, Refusal, Role, Verdict,
 };
 
+use alloc::collections::BinaryHeap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
-use crate::{Ledger, Plan, Time};
-use timers::{Timer, Timers};
+use crate::{Branch, Ledger, Plan, Time};
+use timers::Timers;
 
 /// One execution of a plan.
 ///
@@ -23,8 +26,8 @@ use timers::{Timer, Timers};
 /// deadline is too late, what is stamped *at* it is in time. The machine owns no payload: answers and errors stay with
 /// the driver, under the attempt's id.
 ///
-/// Within one instant the order is answers, failures (timeouts among them), deadlines, copies that fall due, grants;
-/// then branch, then attempt. The barrier is looked at after each of these groups, so that all which happened at the
+/// Within one instant the order is answers, leaders that primed, failures (timeouts among them), deadlines, branches whose
+/// turn it is, copies that fall due, grants; then branch, then attempt. The barrier is looked at after each of these groups, so that all which happened at the
 /// same instant counts.
 ///
 /// Nothing that the driver says can make it panic: a report on an attempt that is not in that state is ignored. So the
@@ -59,6 +62,12 @@ pub struct Job {
     /// By [`Plan::attempt_index`].
     attempts: Vec<AttemptState>,
     timers: Timers,
+    /// The branch that leads, while the others have to wait for it.
+    leading: Option<u32>,
+    /// Branches that wait for nothing but the leader, and the next [`Job::start_ready`].
+    ready: BinaryHeap<Reverse<u32>>,
+    /// Branches that were lost, and what comes after them not yet; empty between events.
+    losing: Vec<u32>,
     /// Branches without an outcome.
     open: u32,
     answered: u32,
@@ -75,6 +84,8 @@ pub struct Job {
 #[derive(Clone, Copy, Debug)]
 struct BranchState {
     outcome: Option<Outcome>,
+    /// Branches that it comes after and still has to wait for.
+    waits_for: u32,
     /// Attempts running.
     running: u8,
     /// Attempts asked for and neither granted nor refused.
@@ -83,6 +94,8 @@ struct BranchState {
     started: u8,
     /// The next copy that has not fallen due; copies are numbered from 1.
     next_copy: u8,
+    /// Whether it may fail over.
+    failover: bool,
     winner: Option<u8>,
     /// The first permit of any attempt.
     first_permit: Option<Time>,
@@ -114,31 +127,41 @@ pub struct Slot {
     pub ran: Time,
 }
 
-impl Job {
-    /// Starts a job of `plan` at `now`, asking for every primary.
-    ///
-    /// `rotation` moves the choice of targets: give successive jobs successive numbers to spread primaries.
-    pub fn start(plan: Arc<Plan>, now: Time, rotation: u32, actions: &mut Vec<Action>) -> Job {
-        let branch = BranchState {
+impl BranchState {
+    fn new(declared: &Branch) -> BranchState {
+        BranchState {
             outcome: None,
+            waits_for: declared.after.len() as u32,
             running: 0,
             asking: 0,
             started: 0,
             next_copy: 1,
+            failover: declared.failover,
             winner: None,
             first_permit: None,
             primary_permit: Time::ZERO,
             settled_at: Time::ZERO,
-        };
-        let n = plan.n();
+        }
+    }
+}
+
+impl Job {
+    /// Starts a job of `plan` at `now`, asking for every primary that need not wait for other branches.
+    ///
+    /// `rotation` moves the choice of targets: give successive jobs successive numbers to spread primaries.
+    pub fn start(plan: Arc<Plan>, now: Time, rotation: u32, actions: &mut Vec<Action>) -> Job {
+        let branches = plan.branches().iter().map(BranchState::new).collect();
         let mut job = Job {
             started_at: now,
             now,
             rotation,
-            branches: alloc::vec![branch; n as usize],
+            branches,
             attempts: alloc::vec![AttemptState::Idle; plan.attempts()],
             timers: Timers::default(),
-            open: n,
+            leading: plan.leader().map(|leader| leader.branch as u32),
+            ready: BinaryHeap::new(),
+            losing: Vec::new(),
+            open: plan.n(),
             answered: 0,
             required_answered: 0,
             required_lost: None,
@@ -148,9 +171,7 @@ impl Job {
             ledger: Ledger::default(),
             plan,
         };
-        for branch in 0..n {
-            job.ask(AttemptId::primary(branch), actions);
-        }
+        job.start_first(actions);
         job
     }
 
@@ -191,6 +212,7 @@ impl Job {
             self.deadline(branch, actions);
         }
         self.judge(actions);
+        self.start_ready(due, actions);
         while let Some(copy) = self.timers.pop_hedge(due) {
             self.copy_due(copy, actions);
         }
@@ -198,6 +220,8 @@ impl Job {
             self.report(*event, actions);
         }
         self.judge(actions);
+        // A refusal may have made it somebody's turn.
+        self.start_ready(due, actions);
     }
 
     fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
@@ -206,6 +230,7 @@ impl Job {
         }
         match event {
             Event::Answered(attempt) => self.answered(attempt, actions),
+            Event::Primed(attempt) => self.primed(attempt),
             Event::Failed(attempt, failure) => self.failed(attempt, failure, actions),
             Event::Granted(attempt) => self.granted(attempt, actions),
             Event::Refused(attempt, reason) => self.refused(attempt, reason, actions),
@@ -215,99 +240,6 @@ impl Job {
                     self.finish(Verdict::Failed(Cause::Dropped), actions);
                 }
             }
-        }
-    }
-
-    fn ask(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
-        let branch = &self.plan.branches()[attempt.branch as usize];
-        let (class, budgeted, until) = match attempt.role() {
-            Role::Primary => (Class::First, false, branch.deadline),
-            Role::Copy => {
-                let class = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
-                let delay = branch.delays()[usize::from(attempt.number) - 1];
-                (class, delay > Time::ZERO, branch.last_useful_start())
-            }
-        };
-        let until = until.map(|after| self.started_at.saturating_add(after));
-        self.set(attempt, AttemptState::Asking);
-        self.branches[attempt.branch as usize].asking += 1;
-        actions.push(Action::Ask { attempt, class, budgeted, until });
-    }
-
-    /// Asks for the next declared copy of an open branch. `false` when there is none, or it would come too late.
-    fn ask_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) -> bool {
-        let declared = &self.plan.branches()[branch as usize];
-        let number = self.branches[branch as usize].next_copy;
-        if usize::from(number) > declared.delays().len() {
-            return false;
-        }
-        self.branches[branch as usize].next_copy += 1;
-        if declared.last_useful_start().is_some_and(|last| self.now > self.started_at.saturating_add(last)) {
-            self.ledger.refuse(Refusal::NoTimeLeft);
-            return false;
-        }
-        self.ask(AttemptId { branch, number }, actions);
-        true
-    }
-
-    /// A copy's delay has elapsed.
-    fn copy_due(&mut self, copy: AttemptId, actions: &mut Vec<Action>) {
-        let state = &self.branches[copy.branch as usize];
-        let wanted = state.outcome.is_none() && self.verdict.is_none() && state.next_copy == copy.number;
-        if wanted && self.ask_next_copy(copy.branch, actions) {
-            self.arm_next_copy(copy.branch, actions);
-        }
-    }
-
-    /// Sets the timer of the next copy; asks at once for those whose delay has elapsed.
-    fn arm_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) {
-        loop {
-            let declared = &self.plan.branches()[branch as usize];
-            let state = &self.branches[branch as usize];
-            let number = state.next_copy;
-            let Some(delay) = declared.delays().get(usize::from(number) - 1) else { return };
-            let due = state.primary_permit.saturating_add(*delay);
-            if due > self.now {
-                self.timers.arm(Timer { due, attempt: AttemptId { branch, number } });
-                return;
-            }
-            if !self.ask_next_copy(branch, actions) {
-                return;
-            }
-        }
-    }
-
-    fn granted(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
-        if self.state(attempt) != Some(AttemptState::Asking) {
-            return;
-        }
-        let declared = &self.plan.branches()[attempt.branch as usize];
-        let too_late =
-            |last: Option<Time>| last.is_some_and(|last| self.now > self.started_at.saturating_add(last));
-        if attempt.role() == Role::Copy && too_late(declared.last_useful_start()) {
-            actions.push(Action::Withdraw(attempt));
-            self.refused(attempt, Refusal::NoTimeLeft, actions);
-            return;
-        }
-        let deadline = declared.deadline.map(|after| self.started_at.saturating_add(after));
-        let timeout = declared.attempt_timeout.map(|timeout| self.now.saturating_add(timeout));
-        let targets = declared.targets;
-        if let Some(due) = timeout {
-            self.timers.arm_timeout(Timer { due, attempt });
-        }
-        self.set(attempt, AttemptState::Running { since: self.now });
-        self.ledger.of_mut(attempt.role()).launched += 1;
-        let state = &mut self.branches[attempt.branch as usize];
-        let target = (u64::from(self.rotation) + u64::from(state.started)) % u64::from(targets);
-        state.asking -= 1;
-        state.running += 1;
-        state.started += 1;
-        state.first_permit.get_or_insert(self.now);
-        let until = [deadline, timeout].into_iter().flatten().min();
-        actions.push(Action::Start { attempt, target: target as u32, until });
-        if attempt.role() == Role::Primary {
-            state.primary_permit = self.now;
-            self.arm_next_copy(attempt.branch, actions);
         }
     }
 
@@ -380,7 +312,7 @@ impl Job {
 
     /// What must hold after every step, and what must not.
     fn assert_sums(&self) {
-        let running = self.ledger.primaries.running() + self.ledger.copies.running();
+        let running = self.ledger.total().running();
         match self.verdict {
             Some(_) => assert!(running == 0 && self.open == 0, "a finished job has nothing open"),
             None => {

@@ -7,15 +7,17 @@ use super::{
 };
 
 impl Event {
-    pub(super) const FAILED: u8 = 1;
-    pub(super) const GRANTED: u8 = 4;
+    pub(super) const PRIMED: u8 = 1;
+    pub(super) const FAILED: u8 = 2;
+    pub(super) const GRANTED: u8 = 3;
 
-    /// The order within one instant. Deadlines and hedge delays, which the job knows by itself, lie between
+    /// The order within one instant. Deadlines, turns and hedge delays, which the job knows by itself, lie between
     /// [`Event::FAILED`] and [`Event::GRANTED`]. Of contradictory reports on one attempt the first counts: it is in
     /// time for its failure before it is for its timeout.
     pub(super) fn order(&self) -> (u8, AttemptId, u8) {
         match *self {
             Event::Answered(attempt) => (0, attempt, 0),
+            Event::Primed(attempt) => (Event::PRIMED, attempt, 0),
             Event::Failed(attempt, failure) => (Event::FAILED, attempt, failure as u8),
             Event::Granted(attempt) => (Event::GRANTED, attempt, 0),
             Event::Refused(attempt, reason) => (Event::GRANTED, attempt, 1 + reason as u8),
@@ -54,7 +56,7 @@ impl Job {
             Failure::Retryable | Failure::TimedOut => self.bring_copy_forward(attempt.branch, actions),
             Failure::Permanent | Failure::Pushback => self.give_up_copies(attempt.branch, actions),
         }
-        self.settle_if_exhausted(attempt.branch);
+        self.settle_if_exhausted(attempt.branch, actions);
     }
 
     /// Asks for the next copy before its delay has elapsed, since an attempt that it would stand beside has failed.
@@ -64,10 +66,12 @@ impl Job {
         }
     }
 
-    /// No copy that has not started will: another try cannot succeed, or would be unwelcome.
+    /// Nothing that has not started will: another try cannot succeed, or would be unwelcome.
     fn give_up_copies(&mut self, branch: u32, actions: &mut Vec<Action>) {
         let copies = self.plan.branches()[branch as usize].delays().len() as u8;
-        self.branches[branch as usize].next_copy = copies + 1;
+        let state = &mut self.branches[branch as usize];
+        state.next_copy = copies + 1;
+        state.failover = false;
         for number in 1..=copies {
             self.withdraw(AttemptId { branch, number }, actions);
         }
@@ -95,7 +99,7 @@ impl Job {
         } else if state.running == 0 && state.asking == 0 {
             // It stood in for an attempt that failed; so may the next one.
             self.bring_copy_forward(attempt.branch, actions);
-            self.settle_if_exhausted(attempt.branch);
+            self.settle_if_exhausted(attempt.branch, actions);
         }
     }
 
@@ -104,7 +108,9 @@ impl Job {
         if state.outcome.is_some() {
             return;
         }
+        let asked = self.state(AttemptId::primary(branch)) != Some(AttemptState::Idle);
         let outcome = match (state.running, state.started) {
+            (0, 0) if !asked => Outcome::NotStarted(NotStarted::Dependency),
             (0, 0) => Outcome::NotStarted(NotStarted::NoPermit),
             (0, _) => Outcome::Failed,
             _ => Outcome::Missed,
@@ -172,44 +178,71 @@ impl Job {
 
     /// Gives an open branch its outcome and drops what it still has.
     fn settle(&mut self, branch: u32, outcome: Outcome, cut: Cut, actions: &mut Vec<Action>) {
-        let attempts = self.plan.branches()[branch as usize].delays().len() as u8;
         let state = &self.branches[branch as usize];
         if state.running + state.asking > 0 {
-            for number in 0..=attempts {
-                let attempt = AttemptId { branch, number };
+            for attempt in self.plan.attempts_of(branch) {
                 self.withdraw(attempt, actions);
                 self.end(attempt, End::Cut(cut), actions);
             }
         }
-        if outcome == Outcome::Answered {
-            let state = &mut self.branches[branch as usize];
-            state.outcome = Some(outcome);
-            state.settled_at = self.now;
-            self.open -= 1;
-        } else {
-            self.settle_lost(branch, outcome);
+        match outcome {
+            Outcome::Answered => {
+                self.close(branch, outcome);
+                if self.leading == Some(branch) {
+                    self.release_followers();
+                }
+                for place in 0..self.plan.dependents(branch).len() {
+                    self.wait_for_one_less(self.plan.dependents(branch)[place]);
+                }
+            }
+            Outcome::Unneeded | Outcome::Cancelled | Outcome::NotStarted(NotStarted::JobFailed) => {
+                self.close(branch, outcome);
+            }
+            Outcome::Failed | Outcome::Missed | Outcome::NotStarted(_) => self.settle_lost(branch, outcome),
         }
     }
 
-    /// An open branch with nothing running and nothing asked for has failed.
-    fn settle_if_exhausted(&mut self, branch: u32) {
+    /// An open branch with nothing running and nothing asked for fails over, or has failed.
+    fn settle_if_exhausted(&mut self, branch: u32, actions: &mut Vec<Action>) {
         let state = &self.branches[branch as usize];
-        if state.outcome.is_none() && state.running == 0 && state.asking == 0 {
+        let exhausted = state.outcome.is_none() && state.running == 0 && state.asking == 0;
+        if exhausted && !self.ask_failover(branch, actions) {
             self.settle_lost(branch, Outcome::Failed);
         }
     }
 
-    /// Gives an open branch, which has nothing running and asks for nothing, an outcome other than an answer.
-    fn settle_lost(&mut self, branch: u32, outcome: Outcome) {
+    /// Gives an open branch, which has nothing running and asks for nothing, an outcome other than an answer; and so to
+    /// the branches that come after it and do not tolerate that. Whatever they tip, it is the cause.
+    fn settle_lost(&mut self, root: u32, outcome: Outcome) {
+        self.lose(root, outcome);
+        self.losing.push(root);
+        while let Some(branch) = self.losing.pop() {
+            for place in 0..self.plan.dependents(branch).len() {
+                let dependent = self.plan.dependents(branch)[place];
+                if self.plan.branches()[dependent as usize].tolerates_missing {
+                    self.wait_for_one_less(dependent);
+                } else if self.branches[dependent as usize].outcome.is_none() {
+                    self.lose(dependent, Outcome::NotStarted(NotStarted::Dependency));
+                    self.losing.push(dependent);
+                }
+            }
+        }
+        if self.too_few.is_none() && self.answered + self.open < self.plan.at_least() {
+            self.too_few = Some(root);
+        }
+    }
+
+    fn lose(&mut self, branch: u32, outcome: Outcome) {
+        self.close(branch, outcome);
+        if self.plan.branches()[branch as usize].required && self.required_lost.is_none() {
+            self.required_lost = Some(branch);
+        }
+    }
+
+    fn close(&mut self, branch: u32, outcome: Outcome) {
         let state = &mut self.branches[branch as usize];
         state.outcome = Some(outcome);
         state.settled_at = self.now;
         self.open -= 1;
-        if self.too_few.is_none() && self.answered + self.open < self.plan.at_least() {
-            self.too_few = Some(branch);
-        }
-        if self.plan.branches()[branch as usize].required && self.required_lost.is_none() {
-            self.required_lost = Some(branch);
-        }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Timers {
     next_deadline: usize,
     timeouts: BinaryHeap<Reverse<Timer>>,
     hedges: BinaryHeap<Reverse<Timer>>,
+    /// When followers start, whether or not their leader has primed.
+    head_start: Option<Time>,
 }
 
 impl Timers {
@@ -29,6 +31,20 @@ impl Timers {
 
     pub(super) fn arm_timeout(&mut self, timeout: Timer) {
         self.timeouts.push(Reverse(timeout));
+    }
+
+    /// Sets the end of the leader's head start, unless it is set.
+    pub(super) fn arm_head_start(&mut self, end: Time) {
+        self.head_start.get_or_insert(end);
+    }
+
+    pub(super) fn drop_head_start(&mut self) {
+        self.head_start = None;
+    }
+
+    /// Whether the head start is over by `until`.
+    pub(super) fn head_start_over(&self, until: Time) -> bool {
+        self.head_start.is_some_and(|end| end <= until)
     }
 
     pub(super) fn pop_hedge(&mut self, until: Time) -> Option<AttemptId> {
@@ -63,7 +79,7 @@ impl Timers {
         let deadline =
             plan.deadlines().get(self.next_deadline).map(|(after, _)| started_at.saturating_add(*after));
         let due = |heap: &BinaryHeap<Reverse<Timer>>| heap.peek().map(|Reverse(timer)| timer.due);
-        [deadline, due(&self.hedges), due(&self.timeouts)].into_iter().flatten().min()
+        [deadline, due(&self.hedges), due(&self.timeouts), self.head_start].into_iter().flatten().min()
     }
 }
 

@@ -8,7 +8,7 @@ use core::fmt::Display;
 
 use super::{
     BranchSpec, BudgetSpec, Field, Hedge, LimiterSpec, MAX_BRANCHES, MAX_COPIES, PPM, PlanError, PlanErrors,
-    PlanSpec, WaitFor,
+    PlanSpec, WaitFor, stages,
 };
 use crate::Time;
 
@@ -17,15 +17,16 @@ pub(super) fn check(spec: &PlanSpec) -> Result<(), PlanErrors> {
     barrier(&mut faults, spec);
     limiters(&mut faults, &spec.limiters);
     branches(&mut faults, spec);
+    stages::check(&mut faults, spec);
     if faults.0.is_empty() { Ok(()) } else { Err(PlanErrors(faults.0)) }
 }
 
 #[derive(Default)]
-struct Faults(Vec<PlanError>);
+pub(super) struct Faults(Vec<PlanError>);
 
 impl Faults {
     /// Adds an error unless `ok`.
-    fn expect(
+    pub(super) fn expect(
         &mut self,
         ok: bool,
         field: impl FnOnce() -> Field,
@@ -41,7 +42,7 @@ impl Faults {
         }
     }
 
-    fn span(&mut self, field: impl FnOnce() -> Field, value: Time) {
+    pub(super) fn span(&mut self, field: impl FnOnce() -> Field, value: Time) {
         let ok = value > Time::ZERO && value <= Time::LONGEST;
         self.expect(ok, field, value, format_args!("more than 0s and at most {} (365 days)", Time::LONGEST));
     }
@@ -86,15 +87,16 @@ fn barrier(faults: &mut Faults, spec: &PlanSpec) {
     if let Some(deadline) = spec.deadline {
         faults.span(plan("deadline"), deadline);
     }
-    let BudgetSpec { share, burst, in_flight } = spec.hedge_budget;
-    faults.expect(
-        share <= PPM,
-        plan("hedge budget"),
-        format_args!("{share} parts per million"),
-        "at most 1000000",
-    );
-    faults.expect(burst >= 1, plan("hedge budget"), "a burst of 0", "a burst of at least 1");
-    faults.expect(in_flight != Some(0), plan("hedge budget"), "0 in flight", "at least 1 in flight");
+    budget(faults, "hedge budget", spec.hedge_budget);
+    budget(faults, "failover budget", spec.failover_budget);
+}
+
+fn budget(faults: &mut Faults, field: &'static str, spec: BudgetSpec) {
+    let at = || Field::Plan(field);
+    let BudgetSpec { share, burst, in_flight } = spec;
+    faults.expect(share <= PPM, at, format_args!("{share} parts per million"), "at most 1000000");
+    faults.expect(burst >= 1, at, "a burst of 0", "a burst of at least 1");
+    faults.expect(in_flight != Some(0), at, "0 in flight", "at least 1 in flight");
 }
 
 fn limiters(faults: &mut Faults, limiters: &[LimiterSpec]) {
@@ -144,6 +146,12 @@ fn branches(faults: &mut Faults, spec: &PlanSpec) {
             faults.expect(cost.is_finite() && cost >= 0.0, at("cost"), cost, "a finite number, not negative");
         }
         permits(faults, spec, branch, index);
+        if branch.failover {
+            let value = "a branch that may run once";
+            faults.expect(branch.repeatable, at("failover"), value, "a repeatable branch");
+            let value = format_args!("{} target{}", branch.targets, plural(branch.targets));
+            faults.expect(branch.targets != 1, at("failover"), value, "another target, at least 2");
+        }
         if let Some(hedge) = &branch.hedge {
             copies(faults, spec, branch, hedge, index);
         }
@@ -195,7 +203,11 @@ fn copies(faults: &mut Faults, spec: &PlanSpec, branch: &BranchSpec, hedge: &Hed
     let ok = !hedge.distinct || branch.targets as usize > copies;
     let expected = || format!("more targets than copies, at least {}", copies + 1);
     if !ok {
-        let plural = if branch.targets == 1 { "" } else { "s" };
-        faults.expect(false, at("distinct"), format_args!("{} target{plural}", branch.targets), expected());
+        let value = format_args!("{} target{}", branch.targets, plural(branch.targets));
+        faults.expect(false, at("distinct"), value, expected());
     }
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }

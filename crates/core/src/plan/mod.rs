@@ -2,6 +2,7 @@
 
 mod check;
 mod error;
+mod stages;
 
 pub use error::{Field, PlanError, PlanErrors};
 
@@ -9,7 +10,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::Time;
-use crate::job::AttemptId;
+use crate::job::{AttemptId, Role};
+use stages::Dependents;
 
 /// The most branches a plan may have.
 pub const MAX_BRANCHES: usize = 1_000_000;
@@ -44,6 +46,10 @@ pub struct PlanSpec {
     pub deadline: Option<Time>,
     /// Cap on the copies that start after a delay. Default: [`BudgetSpec::HEDGES`]. A race (delay zero) is not capped.
     pub hedge_budget: BudgetSpec,
+    /// Cap on failovers. Default: [`BudgetSpec::FAILOVERS`].
+    pub failover_budget: BudgetSpec,
+    /// The branch that goes first, to prime what the others then share. Default: all start at once.
+    pub leader: Option<Leader>,
     /// Whether missing optional branches of partial results are filled in later. Default: no.
     pub backfill: bool,
     /// The limiters that branches refer to by index.
@@ -61,6 +67,8 @@ impl PlanSpec {
             at_least: None,
             deadline: None,
             hedge_budget: BudgetSpec::HEDGES,
+            failover_budget: BudgetSpec::FAILOVERS,
+            leader: None,
             backfill: false,
             limiters: Vec::new(),
             branches,
@@ -75,13 +83,22 @@ pub struct BranchSpec {
     pub name: String,
     /// Whether a result without it is a failure. Default: yes when the job waits for all, no under first and share.
     pub required: Option<bool>,
+    /// The branches that must have answered before it starts, indexes into [`PlanSpec::branches`], each once, without
+    /// cycles. A required branch comes only after required ones, unless it tolerates missing. Default: none.
+    pub after: Vec<usize>,
+    /// Whether it starts without those that it comes after when they can no longer answer. Default: no, then it does not
+    /// start.
+    pub tolerates_missing: bool,
     /// When it must have answered, counted from the job's start, at most the job's deadline. Default: the job's.
     pub deadline: Option<Time>,
     /// How long one attempt may run, counted from its permit. Default: no bound.
     pub attempt_timeout: Option<Time>,
     /// Its copies. Default: none.
     pub hedge: Option<Hedge>,
-    /// Whether it may be sent twice. Default: no; a branch with copies must be.
+    /// Whether it is sent once more, to another target, when its attempts have failed. Default: no; it takes a repeatable
+    /// branch of at least two targets.
+    pub failover: bool,
+    /// Whether it may be sent twice. Default: no; a branch with copies or failover must be.
     pub repeatable: bool,
     /// How many targets serve it, at least 1. Attempts go to targets not tried yet while there is one. Default: 1.
     pub targets: u32,
@@ -99,9 +116,12 @@ impl BranchSpec {
         BranchSpec {
             name: name.into(),
             required: None,
+            after: Vec::new(),
+            tolerates_missing: false,
             deadline: None,
             attempt_timeout: None,
             hedge: None,
+            failover: false,
             repeatable: false,
             targets: 1,
             limiter: None,
@@ -162,6 +182,17 @@ impl Hedge {
     }
 }
 
+/// A branch that goes first. The others, its followers, start when one of its attempts has primed what they share (a
+/// stream: at its first byte), when it has answered, or when its head start is over. When it can no longer answer before
+/// that, the first follower takes its place, alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// Its index in [`PlanSpec::branches`]. It comes after no other branch.
+    pub branch: usize,
+    /// How long followers wait for it, counted from the permit of the first leader to get one; above zero.
+    pub head_start: Time,
+}
+
 /// A cap on copies: in any run of n answered primaries at most `floor(share * n) + burst` of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetSpec {
@@ -176,6 +207,8 @@ pub struct BudgetSpec {
 impl BudgetSpec {
     /// The default for copies after a delay: 5 % of answered primaries, at most 20 saved.
     pub const HEDGES: BudgetSpec = BudgetSpec { share: 50_000, burst: 20, in_flight: None };
+    /// The default for failovers: 10 % of answered primaries, at most 20 saved.
+    pub const FAILOVERS: BudgetSpec = BudgetSpec { share: 100_000, burst: 20, in_flight: None };
 }
 
 /// A shared resource: how many attempts may run at once, and how many may start in a time.
@@ -230,9 +263,12 @@ pub struct Plan {
     at_least: u32,
     deadline: Option<Time>,
     hedge_budget: BudgetSpec,
+    failover_budget: BudgetSpec,
+    leader: Option<Leader>,
     backfill: bool,
     limiters: Vec<LimiterSpec>,
     branches: Vec<Branch>,
+    dependents: Dependents,
     required: u32,
     /// Branches that have a deadline, soonest first, then by index.
     deadlines: Vec<(Time, u32)>,
@@ -242,17 +278,24 @@ pub struct Plan {
 
 /// A branch of a checked plan: every default is filled in.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "a plan says each of them of a branch, in any combination")]
 pub struct Branch {
     /// Unique in the plan.
     pub name: String,
     /// Whether the job fails without it.
     pub required: bool,
+    /// The branches that it comes after, by index.
+    pub after: Vec<usize>,
+    /// Whether it starts without those that it comes after when they can no longer answer.
+    pub tolerates_missing: bool,
     /// The branch's own or else the job's deadline, from the job's start.
     pub deadline: Option<Time>,
     /// How long one attempt may run, from its permit.
     pub attempt_timeout: Option<Time>,
     /// Its copies.
     pub hedge: Option<Hedge>,
+    /// Whether it is sent once more, to another target, when its attempts have failed.
+    pub failover: bool,
     /// Whether it may be sent twice.
     pub repeatable: bool,
     /// How many targets serve it.
@@ -271,8 +314,8 @@ impl Branch {
         self.hedge.as_ref().map_or(&[], |hedge| &hedge.delays)
     }
 
-    /// The latest instant, from the job's start, at which a copy may still start: before the deadline, and with
-    /// `min_useful` left. `None` when nothing bounds it. A copy that is due later is not sent.
+    /// The latest instant, from the job's start, at which a copy or failover may still start: before the deadline, and
+    /// with the `min_useful` of its copies left. `None` when nothing bounds it. What is due later is not sent.
     pub fn last_useful_start(&self) -> Option<Time> {
         let min_useful = self.hedge.as_ref().map_or(Time::ZERO, |hedge| hedge.min_useful);
         self.deadline.map(|deadline| deadline.saturating_sub(min_useful.max(Time::from_nanos(1))))
@@ -299,9 +342,12 @@ impl Plan {
             .map(|b| Branch {
                 name: b.name,
                 required: b.required.unwrap_or(waits_for_all),
+                after: b.after,
+                tolerates_missing: b.tolerates_missing,
                 deadline: b.deadline.or(job_deadline),
                 attempt_timeout: b.attempt_timeout,
                 hedge: b.hedge,
+                failover: b.failover,
                 repeatable: b.repeatable,
                 targets: b.targets,
                 limiter: b.limiter,
@@ -316,7 +362,7 @@ impl Plan {
         deadlines.sort_unstable();
         let mut first_attempts = alloc::vec![0];
         first_attempts.extend(branches.iter().scan(0, |next, b| {
-            *next += 1 + b.delays().len();
+            *next += 1 + b.delays().len() + usize::from(b.failover);
             Some(*next)
         }));
         Plan {
@@ -326,8 +372,11 @@ impl Plan {
             at_least: spec.at_least.unwrap_or(if waits_for_all { required } else { k }),
             deadline: job_deadline,
             hedge_budget: spec.hedge_budget,
+            failover_budget: spec.failover_budget,
+            leader: spec.leader,
             backfill: spec.backfill,
             limiters: spec.limiters,
+            dependents: Dependents::new(branches.len(), |branch| &branches[branch].after),
             branches,
             required,
             deadlines,
@@ -345,6 +394,37 @@ impl Plan {
         plan.deadlines = (0..).zip(&plan.branches).filter_map(|(i, b)| Some((b.deadline?, i))).collect();
         plan.deadlines.sort_unstable();
         plan
+    }
+
+    /// What states this plan, with every default filled in: to be changed and checked again.
+    pub fn spec(&self) -> PlanSpec {
+        let branches = self.branches.iter().cloned().map(|b| BranchSpec {
+            name: b.name,
+            required: Some(b.required),
+            after: b.after,
+            tolerates_missing: b.tolerates_missing,
+            deadline: b.deadline,
+            attempt_timeout: b.attempt_timeout,
+            hedge: b.hedge,
+            failover: b.failover,
+            repeatable: b.repeatable,
+            targets: b.targets,
+            limiter: b.limiter,
+            weight: b.weight,
+            cost: b.cost,
+        });
+        PlanSpec {
+            name: self.name.clone(),
+            wait_for: self.wait_for,
+            at_least: Some(self.at_least),
+            deadline: self.deadline,
+            hedge_budget: self.hedge_budget,
+            failover_budget: self.failover_budget,
+            leader: self.leader,
+            backfill: self.backfill,
+            limiters: self.limiters.clone(),
+            branches: branches.collect(),
+        }
     }
 
     /// The plan's name.
@@ -387,6 +467,16 @@ impl Plan {
         self.hedge_budget
     }
 
+    /// The cap on failovers.
+    pub fn failover_budget(&self) -> BudgetSpec {
+        self.failover_budget
+    }
+
+    /// The branch that goes first.
+    pub fn leader(&self) -> Option<Leader> {
+        self.leader
+    }
+
     /// Whether missing optional branches of partial results are filled in later.
     pub fn backfill(&self) -> bool {
         self.backfill
@@ -412,15 +502,35 @@ impl Plan {
         &self.deadlines
     }
 
-    /// The most attempts that a job can have: every branch's primary and copies.
+    /// The branches that come after `branch`, by index.
+    pub(crate) fn dependents(&self, branch: u32) -> &[u32] {
+        self.dependents.of(branch)
+    }
+
+    /// The most attempts that a job can have: every branch's primary, copies and failover.
     pub fn attempts(&self) -> usize {
         self.first_attempts[self.branches.len()]
+    }
+
+    /// The attempts that `branch` can have: its primary, its copies, its failover; none of a branch that the plan does not
+    /// have.
+    pub fn attempts_of(&self, branch: u32) -> impl Iterator<Item = AttemptId> + use<> {
+        let declared = self.branches.get(branch as usize);
+        let copies = declared.map(|declared| 0..=declared.delays().len() as u8);
+        let failover = declared.filter(|declared| declared.failover).map(|_| AttemptId::FAILOVER);
+        copies.into_iter().flatten().chain(failover).map(move |number| AttemptId { branch, number })
     }
 
     /// The place of an attempt among all that a job can have, below [`Plan::attempts`]; `None` when it is not declared.
     pub fn attempt_index(&self, attempt: AttemptId) -> Option<usize> {
         let branch = self.branches.get(attempt.branch as usize)?;
-        let declared = usize::from(attempt.number) <= branch.delays().len();
-        declared.then(|| self.first_attempts[attempt.branch as usize] + usize::from(attempt.number))
+        let copies = branch.delays().len();
+        let place = match attempt.role() {
+            Role::Failover => branch.failover.then_some(1 + copies)?,
+            Role::Primary | Role::Copy => {
+                Some(usize::from(attempt.number)).filter(|number| *number <= copies)?
+            }
+        };
+        Some(self.first_attempts[attempt.branch as usize] + place)
     }
 }

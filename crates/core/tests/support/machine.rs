@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fantail_core::job::{Action, AttemptId, Class, Event, Failure, Job, Refusal};
+use fantail_core::job::{Action, AttemptId, Class, Event, Failure, Job, Refusal, Role};
 use fantail_core::{Budget, Limiter, Ticket, Time};
 
 use crate::observer::{Observer, Seen};
@@ -31,7 +31,8 @@ struct Machine<'a> {
     /// How much of the timeline is over.
     played: usize,
     limiters: Vec<Limiter>,
-    budget: Budget,
+    hedge_budget: Budget,
+    failover_budget: Budget,
     /// Who else holds permits, oldest first.
     others: Vec<(usize, Ticket)>,
     waiting: BTreeMap<AttemptId, Place>,
@@ -52,9 +53,13 @@ struct Place {
 
 impl Machine<'_> {
     fn start(script: &Script) -> Machine<'_> {
-        let mut budget = Budget::new(script.plan.hedge_budget());
+        let mut hedge_budget = Budget::new(script.plan.hedge_budget());
+        let mut failover_budget = Budget::new(script.plan.failover_budget());
         let share = script.plan.hedge_budget().share.max(1);
-        (0..(script.credit * 1_000_000).div_ceil(share)).for_each(|_| budget.earn());
+        for _ in 0..(script.credit * 1_000_000).div_ceil(share) {
+            hedge_budget.earn();
+            failover_budget.earn();
+        }
         let (job, observer, actions) = Observer::start(&script.plan, Time::ZERO, script.rotation);
         let mut machine = Machine {
             script,
@@ -63,7 +68,8 @@ impl Machine<'_> {
             now: Time::ZERO,
             played: 0,
             limiters: script.plan.limiters().iter().cloned().map(Limiter::new).collect(),
-            budget,
+            hedge_budget,
+            failover_budget,
             others: Vec::new(),
             waiting: BTreeMap::new(),
             permits: BTreeMap::new(),
@@ -135,11 +141,13 @@ impl Machine<'_> {
         match happening {
             Happening::Answers(attempt) => {
                 if attempt.number == 0 && self.observer.seen(attempt) == Seen::Running {
-                    self.budget.earn();
+                    self.hedge_budget.earn();
+                    self.failover_budget.earn();
                 }
                 self.release(attempt);
                 events.push(Event::Answered(attempt));
             }
+            Happening::Primes(attempt) => events.push(Event::Primed(attempt)),
             Happening::Fails(attempt, failure) => {
                 self.release(attempt);
                 events.push(Event::Failed(attempt, failure));
@@ -212,7 +220,7 @@ impl Machine<'_> {
     /// Turns a place that is next into a permit, unless the budget refuses.
     fn permit(&mut self, attempt: AttemptId) -> Option<AttemptId> {
         let waiting = self.waiting.remove(&attempt).expect("it waits");
-        let paid = !waiting.budgeted || self.budget.take();
+        let paid = !waiting.budgeted || self.budget(attempt).take();
         if let Some((limiter, ticket)) = waiting.place {
             let limiter = &mut self.limiters[limiter];
             if paid { limiter.grant(self.now, ticket) } else { limiter.withdraw(ticket) }
@@ -261,6 +269,14 @@ impl Machine<'_> {
         }
     }
 
+    /// What pays for the attempt.
+    fn budget(&mut self, attempt: AttemptId) -> &mut Budget {
+        match attempt.role() {
+            Role::Failover => &mut self.failover_budget,
+            Role::Primary | Role::Copy => &mut self.hedge_budget,
+        }
+    }
+
     fn leave(&mut self, attempt: AttemptId) {
         if let Some(Place { place: Some((limiter, ticket)), .. }) = self.waiting.remove(&attempt) {
             self.limiters[limiter].withdraw(ticket);
@@ -270,7 +286,7 @@ impl Machine<'_> {
                 self.limiters[limiter].give_back(ticket);
             }
             if budgeted {
-                self.budget.refund();
+                self.budget(attempt).refund();
             }
         }
     }
@@ -281,7 +297,7 @@ impl Machine<'_> {
                 self.limiters[limiter].release(ticket);
             }
             if budgeted {
-                self.budget.end();
+                self.budget(attempt).end();
             }
         }
     }
@@ -295,6 +311,7 @@ impl Machine<'_> {
             }
         }
         assert!(self.permits.is_empty() && self.waiting.is_empty(), "{title}: something is left");
-        assert_eq!(self.budget.in_flight(), 0, "{title}: a copy is still in flight");
+        let in_flight = self.hedge_budget.in_flight() + self.failover_budget.in_flight();
+        assert_eq!(in_flight, 0, "{title}: a copy is still in flight");
     }
 }

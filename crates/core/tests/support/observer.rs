@@ -38,6 +38,10 @@ pub(crate) struct Observer {
     since: Vec<Time>,
     /// Which branches were told that another try is hopeless or unwelcome.
     gave_up: Vec<bool>,
+    /// The leader that followers wait for.
+    leading: Option<u32>,
+    /// When they stop waiting, once a leader has started.
+    head_start_ends: Option<Time>,
     started_at: Time,
     now: Time,
     ledger: Ledger,
@@ -57,17 +61,27 @@ impl Observer {
             tried: vec![Vec::new(); n],
             since: vec![now; plan.attempts()],
             gave_up: vec![false; n],
+            leading: plan.leader().map(|leader| leader.branch as u32),
+            head_start_ends: None,
             started_at: now,
             now,
             ledger: Ledger::default(),
             finished: None,
         };
-        assert_eq!(actions.len(), n, "a job starts by asking for every primary");
-        for (action, branch) in actions.iter().zip(0..) {
-            let primary = AttemptId::primary(branch);
-            let asks = matches!(action, Action::Ask { attempt, class: Class::First, budgeted: false, .. }
-                if *attempt == primary);
-            assert!(asks, "a job starts by asking for every primary, in order: {action:?}");
+        let first = |branch: &u32| {
+            let waits = !plan.branches()[*branch as usize].after.is_empty();
+            !waits && observer.leading.is_none_or(|leader| leader == *branch)
+        };
+        let first: Vec<AttemptId> = (0..plan.n()).filter(first).map(AttemptId::primary).collect();
+        let asked: Vec<AttemptId> = actions
+            .iter()
+            .map(|action| match action {
+                Action::Ask { attempt, class: Class::First, budgeted: false, .. } => *attempt,
+                other => panic!("a job starts with {other:?}"),
+            })
+            .collect();
+        assert_eq!(asked, first, "a job starts by asking for every primary that waits for nothing, in order");
+        for primary in first {
             let index = observer.index(primary);
             observer.seen[index] = Seen::Asked;
         }
@@ -84,8 +98,10 @@ impl Observer {
             ensure!(self.finished.is_none(), "{action:?} after the finish");
             self.action(*action, events).map_err(|broken| format!("{broken} in {actions:?}"))?;
         }
-        self.reported(events, &before);
+        self.reported(job, events, &before);
         self.check_slots(job, &before)?;
+        self.follow_leader(events, &before);
+        self.check_turns(&before)?;
         self.check_times(job)?;
         self.check_ledger(job, &actions, &before)?;
         ensure!(self.finished == job.verdict(), "said {:?}, holds {:?}", self.finished, job.verdict());
@@ -100,6 +116,12 @@ impl Observer {
         self.seen[self.index(attempt)]
     }
 
+    /// Whether followers wait for this branch.
+    #[allow(dead_code, reason = "not every test that has an observer asks")]
+    pub(crate) fn leads(&self, branch: u32) -> bool {
+        self.leading == Some(branch)
+    }
+
     fn index(&self, attempt: AttemptId) -> usize {
         self.plan.attempt_index(attempt).expect("the attempt is declared")
     }
@@ -107,8 +129,21 @@ impl Observer {
     fn action(&mut self, action: Action, events: &[Event]) -> Result<(), String> {
         match action {
             Action::Ask { attempt, class, budgeted, until } => {
-                self.asked(attempt, class, budgeted, events)?;
-                let last = self.plan.branches()[attempt.branch as usize].last_useful_start();
+                match attempt.role() {
+                    Role::Primary => {
+                        ensure!(class == Class::First && !budgeted, "asked for a primary as {action:?}");
+                    }
+                    Role::Copy => self.copy_asked(attempt, class, budgeted, events)?,
+                    Role::Failover => self.failover_asked(attempt, class, budgeted)?,
+                }
+                ensure!(self.outcomes[attempt.branch as usize].is_none(), "asked for a settled branch");
+                let seen = self.change(attempt, Seen::Asked);
+                ensure!(seen == Seen::Idle, "asked for what was {seen:?}");
+                let branch = &self.plan.branches()[attempt.branch as usize];
+                let last = match attempt.role() {
+                    Role::Primary => branch.deadline,
+                    Role::Copy | Role::Failover => branch.last_useful_start(),
+                };
                 ensure!(
                     until == last.map(|last| self.started_at.saturating_add(last)),
                     "asked until {until:?}"
@@ -136,20 +171,18 @@ impl Observer {
 
     /// Rule 6: a copy is asked for once, when its delay from the primary's permit has elapsed or an attempt that it
     /// stands in for has failed.
-    fn asked(
-        &mut self,
+    fn copy_asked(
+        &self,
         attempt: AttemptId,
         class: Class,
         budgeted: bool,
         events: &[Event],
     ) -> Result<(), String> {
         let branch = &self.plan.branches()[attempt.branch as usize];
-        ensure!(attempt.role() == Role::Copy, "asked for a primary again");
         let delay = branch.delays()[usize::from(attempt.number) - 1];
         ensure!(budgeted == (delay > Time::ZERO), "the budget caps copies after a delay, and no race");
         let expected = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
         ensure!(class == expected, "asked in class {class:?}");
-        ensure!(self.outcomes[attempt.branch as usize].is_none(), "asked for a settled branch");
         let primary = AttemptId::primary(attempt.branch);
         ensure!(self.seen(primary) != Seen::Asked, "a copy was due while the primary queued");
         let due = self.since[self.index(primary)].saturating_add(delay) <= self.now;
@@ -159,8 +192,17 @@ impl Observer {
                 _ => false,
             });
         ensure!(due || brought_forward, "a copy before its delay");
-        let seen = self.change(attempt, Seen::Asked);
-        ensure!(seen == Seen::Idle, "asked for what was {seen:?}");
+        Ok(())
+    }
+
+    /// Rule 5: a failover is asked for when all else is spent, there is a target that was not tried, and a budget pays.
+    fn failover_asked(&self, attempt: AttemptId, class: Class, budgeted: bool) -> Result<(), String> {
+        ensure!(class == Class::First && budgeted, "asked for a failover in {class:?}");
+        let branch = &self.plan.branches()[attempt.branch as usize];
+        let tried = self.tried[attempt.branch as usize].len();
+        ensure!((1..branch.targets as usize).contains(&tried), "a failover after {tried} targets");
+        let spent = |other: AttemptId| other == attempt || self.seen(other) != Seen::Idle;
+        ensure!(self.plan.attempts_of(attempt.branch).all(spent), "a failover instead of a copy");
         Ok(())
     }
 
@@ -168,6 +210,9 @@ impl Observer {
         let seen = self.change(attempt, Seen::Running);
         ensure!(seen == Seen::Asked, "started what was {seen:?}");
         ensure!(events.contains(&Event::Granted(attempt)), "started without a permit");
+        if let (Some(leader), Some(_)) = (self.plan.leader(), self.leading) {
+            self.head_start_ends.get_or_insert(self.now.saturating_add(leader.head_start));
+        }
         let targets = self.plan.branches()[attempt.branch as usize].targets;
         ensure!(target < targets, "target {target} of {targets}");
         let index = self.index(attempt);
@@ -190,8 +235,9 @@ impl Observer {
     }
 
     /// What was reported as done or refused is over, unless an action said so already. A refusal comes last in its
-    /// instant, so that it also counts for what was asked in this step; a report of an end counts for what ran before.
-    fn reported(&mut self, events: &[Event], before: &Observer) {
+    /// instant, so that it also counts for what was asked in this step, unless that was in consequence of the refusal of
+    /// another; a report of an end counts for what ran before.
+    fn reported(&mut self, job: &Job, events: &[Event], before: &Observer) {
         if before.finished.is_some() {
             return;
         }
@@ -200,10 +246,12 @@ impl Observer {
                 let (attempt, was) = match *event {
                     Event::Answered(attempt) | Event::Failed(attempt, _) => (attempt, Seen::Running),
                     Event::Refused(attempt, _) => (attempt, Seen::Asked),
-                    Event::Granted(_) | Event::Dropped => continue,
+                    Event::Primed(_) | Event::Granted(_) | Event::Dropped => continue,
                 };
                 let Some(index) = self.plan.attempt_index(attempt) else { continue };
-                let counts = was == Seen::Asked || before.seen[index] == was;
+                let settled = job.slot(attempt.branch).is_some_and(|slot| slot.outcome.is_some());
+                let in_turn = attempt.number > 0 || before.seen[index] == Seen::Asked || settled;
+                let counts = if was == Seen::Asked { in_turn } else { before.seen[index] == was };
                 if counts && self.seen[index] == was {
                     self.seen[index] = Seen::Over;
                     let hopeless = matches!(event, Event::Failed(_, Failure::Permanent | Failure::Pushback));
@@ -233,7 +281,7 @@ impl Observer {
             return Ok(());
         }
         ensure!(job.wake_at().is_none_or(|at| self.is_later(at)), "wants to wake at {:?}", job.wake_at());
-        for (branch, declared) in (0..).zip(self.plan.branches()) {
+        for branch in 0..self.plan.n() {
             if self.outcomes[branch as usize].is_some() {
                 continue;
             }
@@ -242,8 +290,7 @@ impl Observer {
                 "branch {branch} is open at its deadline"
             );
             let primary = self.index(AttemptId::primary(branch));
-            for number in 0..=declared.delays().len() as u8 {
-                let attempt = AttemptId { branch, number };
+            for attempt in self.plan.attempts_of(branch) {
                 let running = self.seen(attempt) == Seen::Running;
                 let cut_at = self.cut_at(attempt);
                 ensure!(
@@ -271,16 +318,19 @@ impl Observer {
         at > self.now || at == Time::MAX
     }
 
-    /// Rule 1: whether a declared copy of a branch may still be asked for.
+    /// Rule 1: whether a copy or failover of a branch may still be asked for.
     fn may_start(&self, branch: u32) -> bool {
-        let first = self.index(AttemptId::primary(branch));
-        let copies = self.plan.branches()[branch as usize].delays().len();
+        let untried =
+            (self.plan.branches()[branch as usize].targets as usize) > self.tried[branch as usize].len();
+        let may = |attempt: AttemptId| match attempt.role() {
+            Role::Primary => false,
+            Role::Copy => self.seen(attempt) == Seen::Idle,
+            Role::Failover => self.seen(attempt) == Seen::Idle && untried,
+        };
         let last = self.plan.branches()[branch as usize].last_useful_start();
         let in_time = last.is_none_or(|last| self.now <= self.started_at.saturating_add(last))
             && self.deadline(branch).is_none_or(|at| self.now < at);
-        in_time
-            && !self.gave_up[branch as usize]
-            && self.seen[first + 1..=first + copies].contains(&Seen::Idle)
+        in_time && !self.gave_up[branch as usize] && self.plan.attempts_of(branch).any(may)
     }
 
     /// When the next copy of a branch is due while its primary runs, if it is still of use then.
@@ -309,16 +359,19 @@ impl Observer {
             self.outcomes[branch as usize] = slot.outcome;
             let tried = self.tried[branch as usize].len();
             ensure!(slot.attempts as usize == tried, "{} attempts, but {tried} started", slot.attempts);
-            let copies = self.plan.branches()[branch as usize].delays().len() as u8;
-            let first = self.index(AttemptId::primary(branch));
-            let attempts = &self.seen[first..=first + usize::from(copies)];
+            let attempts = self.attempts(branch);
             let running = attempts.contains(&Seen::Running);
             let asked = attempts.contains(&Seen::Asked);
             ensure!(
-                slot.outcome.is_none() == (running || asked),
+                slot.outcome.is_none() == (running || asked || known_idle(slot.outcome, attempts)),
                 "branch {branch} is {:?} with attempts {attempts:?}",
                 slot.outcome
             );
+            let failover = self.plan.branches()[branch as usize].failover && attempts.len() > 1;
+            let alone = |seen: &[Seen]| !seen.contains(&Seen::Running) && !seen.contains(&Seen::Asked);
+            if let (true, [others @ .., Seen::Asked | Seen::Running]) = (failover, attempts) {
+                ensure!(alone(others), "branch {branch} failed over beside {others:?}");
+            }
             let copies_asked = attempts[1..].contains(&Seen::Asked);
             ensure!(!self.gave_up[branch as usize] || !copies_asked, "an unwelcome copy of branch {branch}");
             let newly = known.is_none().then_some(slot.outcome).flatten();
@@ -340,10 +393,75 @@ impl Observer {
         Ok(())
     }
 
+    /// Rule 11: the followers' wait ends with an answer, a word that all is primed, or the head start; when the leader can
+    /// no longer answer, somebody takes its place.
+    fn follow_leader(&mut self, events: &[Event], before: &Observer) {
+        let Some(mut leader) = self.leading.filter(|_| before.finished.is_none()) else { return };
+        // Before it was cut, which may have been before this step.
+        let primes = |event: &Event| match *event {
+            Event::Primed(attempt) => {
+                let declared = self.plan.attempt_index(attempt).is_some();
+                let ran = declared && attempt.branch == leader && before.seen(attempt) == Seen::Running;
+                ran && self.cut_at(attempt).is_none_or(|at| at >= self.now)
+            }
+            _ => false,
+        };
+        let primed = events.iter().any(primes);
+        let over = self.head_start_ends.is_some_and(|at| at <= self.now);
+        let new = |branch: &u32| {
+            let outcome = self.outcomes[*branch as usize];
+            outcome.is_none() && self.seen(AttemptId::primary(*branch)) != Seen::Idle
+        };
+        if self.outcomes[leader as usize].is_some() {
+            leader = (0..self.plan.n()).find(new).unwrap_or(leader);
+        }
+        let answered = self.outcomes[self.leading.unwrap_or(leader) as usize] == Some(Outcome::Answered);
+        self.leading = (!primed && !over && !answered).then_some(leader);
+    }
+
+    /// Rules 11 and 12: every open branch has been asked for whose turn it is, and no other; whatever can't have its turn
+    /// any more is not open.
+    fn check_turns(&self, before: &Observer) -> Result<(), String> {
+        if self.finished.is_some() {
+            return Ok(());
+        }
+        let open = |branch: u32| self.outcomes[branch as usize].is_none();
+        for (branch, declared) in (0..).zip(self.plan.branches()) {
+            let missing = |first: &usize| self.outcomes[*first].is_some_and(|o| o != Outcome::Answered);
+            let lacks = !declared.tolerates_missing && declared.after.iter().any(missing);
+            let waits = declared.after.iter().any(|first| open(*first as u32));
+            let asked = self.seen(AttemptId::primary(branch)) != Seen::Idle;
+            if let Some(outcome) = self.outcomes[branch as usize] {
+                let follows = outcome == Outcome::NotStarted(NotStarted::Dependency);
+                let late = self.deadline(branch).is_some_and(|at| at <= self.now);
+                ensure!(!follows || lacks || late, "branch {branch} was not started for nothing");
+                ensure!(!asked || !follows, "branch {branch} had its turn");
+                continue;
+            }
+            ensure!(!lacks, "branch {branch} can't have its turn any more");
+            ensure!(!asked || !waits, "branch {branch} was asked for before its turn");
+            match self.leading {
+                None => ensure!(asked || waits, "branch {branch} was not asked for in its turn"),
+                Some(leader) => {
+                    ensure!(asked == (branch == leader), "{leader} leads, and {branch} is {asked}");
+                    let promoted = before.leading != self.leading;
+                    ensure!(!promoted || waits || branch >= leader, "{branch} should lead before {leader}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The branch's attempts: primary, copies, failover.
+    fn attempts(&self, branch: u32) -> &[Seen] {
+        let first = self.index(AttemptId::primary(branch));
+        &self.seen[first..first + self.plan.attempts_of(branch).count()]
+    }
+
     /// Rule 16: what the ledger gained in this step is what was seen in it.
     fn check_ledger(&mut self, job: &Job, actions: &[Action], before: &Observer) -> Result<(), String> {
         let ledger = *job.ledger();
-        for (role, called) in [(Role::Primary, "primaries"), (Role::Copy, "copies")] {
+        for (role, called) in Role::ALL.into_iter().zip(["primaries", "copies", "failovers"]) {
             let (old, new) = (self.ledger.of(role), ledger.of(role));
             let of_role = |attempt: &AttemptId| attempt.role() == role;
             let starts =
@@ -368,10 +486,9 @@ impl Observer {
     }
 
     fn count(&self, seen: Seen, role: Role) -> u64 {
-        let branches = self.plan.branches().iter();
-        let numbers = branches.flat_map(|branch| 0..=branch.delays().len());
-        let of_role = |number: usize| (number == 0) == (role == Role::Primary);
-        self.seen.iter().zip(numbers).filter(|(s, number)| **s == seen && of_role(*number)).count() as u64
+        let attempts = (0..self.plan.n()).flat_map(|branch| self.plan.attempts_of(branch));
+        let of_role = |attempt: &AttemptId| attempt.role() == role && self.seen(*attempt) == seen;
+        attempts.filter(of_role).count() as u64
     }
 
     fn won(&self, role: Role, job: &Job) -> u64 {
@@ -426,13 +543,19 @@ impl Observer {
                     }
                 };
                 ensure!(expected, "{verdict:?} from {:?}", self.outcomes);
+                if let Verdict::Failed(Cause::Required(branch) | Cause::TooFew(branch)) = verdict {
+                    let outcome = self.outcomes[branch as usize];
+                    let follows = outcome == Some(Outcome::NotStarted(NotStarted::Dependency));
+                    let late = self.deadline(branch).is_some_and(|at| at <= self.now);
+                    ensure!(!follows || late, "failed for branch {branch}, which only followed another");
+                }
             }
         }
         Ok(())
     }
 
     fn count_running(&self) -> u64 {
-        self.count(Seen::Running, Role::Primary) + self.count(Seen::Running, Role::Copy)
+        Role::ALL.map(|role| self.count(Seen::Running, role)).iter().sum()
     }
 }
 
@@ -444,14 +567,20 @@ fn kind_of(event: &Event) -> Option<u8> {
         Event::Failed(_, Failure::Retryable) => Some(2),
         Event::Failed(_, Failure::Pushback | Failure::TimedOut) => Some(3),
         Event::Refused(..) => Some(4),
-        Event::Granted(_) | Event::Dropped => None,
+        Event::Primed(_) | Event::Granted(_) | Event::Dropped => None,
     }
+}
+
+/// Whether a branch waits for its turn.
+fn known_idle(outcome: Option<Outcome>, attempts: &[Seen]) -> bool {
+    outcome.is_none() && attempts[0] == Seen::Idle
 }
 
 /// Lost for a reason of its own, not because the job was over.
 fn lost(outcome: Outcome) -> bool {
+    use NotStarted::{Dependency, NoPermit, Refused};
     use Outcome::{Failed, Missed, NotStarted as Idle};
-    matches!(outcome, Failed | Missed | Idle(NotStarted::NoPermit | NotStarted::Refused(_)))
+    matches!(outcome, Failed | Missed | Idle(NoPermit | Dependency | Refused(_)))
 }
 
 fn ends(attempts: &Attempts) -> u64 {

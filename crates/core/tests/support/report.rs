@@ -114,7 +114,9 @@ impl Trace {
         for (names, said) in slots {
             writeln!(text, "{}: {said}", joined(&names)).expect("strings take all");
         }
-        for (role, called) in [(Role::Primary, "primaries"), (Role::Copy, "copies")] {
+        for (role, called) in
+            [(Role::Primary, "primaries"), (Role::Copy, "copies"), (Role::Failover, "failovers")]
+        {
             text.extend(attempts(called, ledger.of(role)));
         }
         let refused = Refusal::ALL.map(|reason| (ledger.refused(reason), reason));
@@ -178,15 +180,20 @@ fn follows(last: &str, name: &str) -> bool {
 
 fn name(plan: &Plan, attempt: AttemptId) -> String {
     let branch = &plan.branches()[attempt.branch as usize].name;
-    if attempt.number == 0 { branch.clone() } else { format!("{branch}.{}", attempt.number) }
+    match attempt.role() {
+        Role::Primary => branch.clone(),
+        Role::Copy => format!("{branch}.{}", attempt.number),
+        Role::Failover => format!("{branch}.f"),
+    }
 }
 
 fn describe(slot: &Slot) -> String {
     let outcome = match slot.outcome {
         None => "open".to_owned(),
-        Some(Outcome::Answered) => match slot.winner {
-            Some(AttemptId { number: 0, .. }) => "answered".to_owned(),
-            Some(AttemptId { number, .. }) => format!("answered by copy {number}"),
+        Some(Outcome::Answered) => match slot.winner.map(|winner| (winner.role(), winner.number)) {
+            Some((Role::Primary, _)) => "answered".to_owned(),
+            Some((Role::Copy, number)) => format!("answered by copy {number}"),
+            Some((Role::Failover, _)) => "answered by failover".to_owned(),
             None => "answered by nobody".to_owned(),
         },
         Some(Outcome::Failed) => "failed".to_owned(),
@@ -194,6 +201,7 @@ fn describe(slot: &Slot) -> String {
         Some(Outcome::Unneeded) => "unneeded".to_owned(),
         Some(Outcome::Cancelled) => "cancelled".to_owned(),
         Some(Outcome::NotStarted(NotStarted::NoPermit)) => "not started (no permit)".to_owned(),
+        Some(Outcome::NotStarted(NotStarted::Dependency)) => "not started (dependency)".to_owned(),
         Some(Outcome::NotStarted(NotStarted::JobFailed)) => "not started (job failed)".to_owned(),
         Some(Outcome::NotStarted(NotStarted::Refused(reason))) => {
             format!("not started (refused: {})", refusal(reason))

@@ -18,15 +18,17 @@
 //! ```
 //!
 //! - `plan`: `wait=all|first:K|share:PPM`, `at_least=K`, `deadline=T`, `share=PPM burst=N in_flight=N` of the hedge
-//!   budget, `credit=N` that the budget holds already, `rotation=N`.
+//!   budget, `failover_share=PPM`, `credit=N` that the hedge budget holds already (the failover budget then holds what
+//!   the same answers earned), `leader=NAME/T` with its head start, `rotation=N`.
 //! - `limiter NAME`: `gate=N`, `rate=N/T`, `burst=N`, `cap=T`.
 //! - `branch NAMES: …`: `required`, `optional`, `hedge=T,T`, `race=R` (either makes it repeatable), `distinct`,
-//!   `min_useful=T`, `timeout=T`, `deadline=T`, `targets=N`, `limiter=NAME`, `weight=N`.
-//! - `at T: …`, in any order of what happens at T: `ok A`, `err A` (permanent), `retry A` (retryable), `push A T` (the
-//!   server asks for a pause of T), `hold L W` and `free L` (somebody else takes W of limiter L, and frees the oldest
+//!   `min_useful=T`, `timeout=T`, `deadline=T`, `targets=N`, `limiter=NAME`, `weight=N`, `failover` (repeatable, and two
+//!   targets if nothing else is said), `after=NAME,NAME` `tolerant` of what they lack.
+//! - `at T: …`, in any order of what happens at T: `ok A`, `primed A` (and it runs on), `err A` (permanent), `retry A`
+//!   (retryable), `push A T` (the server asks for a pause of T), `hold L W` and `free L` (somebody else takes W of limiter L, and frees the oldest
 //!   that it took), `drop` (nobody wants the result).
 //!
-//! Names may be ranges, `x0..x9`. `a` is the primary of branch a, `a.1` its first copy. What happens to an attempt that
+//! Names may be ranges, `x0..x9`. `a` is the primary of branch a, `a.1` its first copy, `a.f` its failover. What happens to an attempt that
 //! does not run is without effect. `#` begins a comment.
 
 use std::ops::Range;
@@ -34,7 +36,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
 
 /// One scenario.
 #[derive(Debug)]
@@ -53,6 +55,7 @@ pub(crate) struct Script {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     Answers(AttemptId),
+    Primes(AttemptId),
     Fails(AttemptId, Failure),
     /// Fails with the server's word to slow down for this long.
     PushesBack(AttemptId, Time),
@@ -92,6 +95,10 @@ impl Script {
 struct Draft {
     title: String,
     spec: PlanSpec,
+    /// The leader's name, and its head start.
+    leader: Option<(String, Time)>,
+    /// What comes after what, by index and name.
+    stages: Vec<(usize, String)>,
     credit: u32,
     rotation: u32,
     happenings: Vec<(Time, String)>,
@@ -100,7 +107,16 @@ struct Draft {
 impl Draft {
     fn new(title: &str) -> Draft {
         let spec = PlanSpec::new("script", Vec::new());
-        Draft { title: title.trim().into(), spec, credit: 0, rotation: 0, happenings: Vec::new() }
+        let title = title.trim().into();
+        Draft {
+            title,
+            spec,
+            leader: None,
+            stages: Vec::new(),
+            credit: 0,
+            rotation: 0,
+            happenings: Vec::new(),
+        }
     }
 
     fn line(&mut self, line: &str) {
@@ -132,6 +148,13 @@ impl Draft {
             "share" => self.spec.hedge_budget = BudgetSpec { share: read(value), ..self.spec.hedge_budget },
             "burst" => self.spec.hedge_budget = BudgetSpec { burst: read(value), ..self.spec.hedge_budget },
             "in_flight" => self.spec.hedge_budget.in_flight = Some(read(value)),
+            "failover_share" => {
+                self.spec.failover_budget = BudgetSpec { share: read(value), ..self.spec.failover_budget };
+            }
+            "leader" => {
+                let (name, head_start) = value.split_once('/').expect("a leader is NAME/T");
+                self.leader = Some((name.to_owned(), read(head_start)));
+            }
             "credit" => self.credit = read(value),
             "rotation" => self.rotation = read(value),
             _ => panic!("unknown setting of the plan: {setting}"),
@@ -158,7 +181,7 @@ impl Draft {
         self.spec.limiters.push(limiter);
     }
 
-    fn branch(&self, name: String, settings: &str) -> BranchSpec {
+    fn branch(&mut self, name: String, settings: &str) -> BranchSpec {
         let mut branch = BranchSpec::new(name);
         for setting in settings.split_whitespace() {
             let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
@@ -174,14 +197,28 @@ impl Draft {
                     let delays = value.split(',').map(read).collect();
                     branch.hedge = Some(Hedge { delays, ..Hedge::after(Time::ZERO) });
                 }
+                "failover" => branch.failover = true,
+                "tolerant" => branch.tolerates_missing = true,
+                "after" => {
+                    let index = self.spec.branches.len();
+                    self.stages.extend(value.split(',').flat_map(expand).map(|name| (index, name)));
+                }
                 "race" => branch.hedge = Some(Hedge::race(read(value))),
                 "distinct" => branch.hedge.as_mut().expect("copies come first").distinct = true,
                 "min_useful" => branch.hedge.as_mut().expect("copies come first").min_useful = read(value),
                 _ => panic!("unknown setting of a branch: {setting}"),
             }
         }
-        branch.repeatable = branch.hedge.is_some();
+        branch.repeatable = branch.hedge.is_some() || branch.failover;
+        if branch.failover && branch.targets == 1 {
+            branch.targets = 2;
+        }
         branch
+    }
+
+    fn branch_named(&self, name: &str) -> usize {
+        let found = self.spec.branches.iter().position(|branch| branch.name == name);
+        found.unwrap_or_else(|| panic!("no branch named {name}"))
     }
 
     fn limiter_named(&self, name: &str) -> usize {
@@ -189,8 +226,15 @@ impl Draft {
         found.unwrap_or_else(|| panic!("no limiter named {name}"))
     }
 
-    fn finish(self, expected: &str) -> Script {
+    fn finish(mut self, expected: &str) -> Script {
         let title = self.title.clone();
+        for (index, name) in std::mem::take(&mut self.stages) {
+            let first = self.branch_named(&name);
+            self.spec.branches[index].after.push(first);
+        }
+        let leader = self.leader.take();
+        self.spec.leader =
+            leader.map(|(name, head_start)| Leader { branch: self.branch_named(&name), head_start });
         let plan = Plan::new(self.spec.clone()).unwrap_or_else(|errors| panic!("{title}: {errors}"));
         let mut timeline = Vec::new();
         for (at, what) in &self.happenings {
@@ -214,6 +258,7 @@ impl Draft {
         };
         match words[..] {
             ["ok", names] => each(names, &Happening::Answers),
+            ["primed", names] => each(names, &Happening::Primes),
             ["err", names] => each(names, &|attempt| Happening::Fails(attempt, Failure::Permanent)),
             ["retry", names] => each(names, &|attempt| Happening::Fails(attempt, Failure::Retryable)),
             ["push", names, pause] => each(names, &|attempt| Happening::PushesBack(attempt, read(pause))),
@@ -229,7 +274,8 @@ impl Draft {
 fn attempt(plan: &Plan, name: &str) -> AttemptId {
     let (branch, number) = name.split_once('.').unwrap_or((name, "0"));
     let branch = plan.branch(branch).unwrap_or_else(|| panic!("no branch named {branch}"));
-    let attempt = AttemptId { branch, number: read(number) };
+    let number = if number == "f" { AttemptId::FAILOVER } else { read(number) };
+    let attempt = AttemptId { branch, number };
     assert!(plan.attempt_index(attempt).is_some(), "no attempt {name} is declared");
     attempt
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
-use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::{BranchSpec, Hedge, Leader, Plan, PlanSpec, Time, WaitFor};
 use proptest::prelude::*;
 
 use crate::observer::{Observer, Seen};
@@ -41,6 +41,10 @@ prop_compose! {
         mut delays in prop::collection::vec(prop::sample::select(vec![0_u64, 0, 3, 7, 20]), 0..4),
         min_useful in prop::sample::select(vec![0_u64, 0, 5]),
         targets in 1..4_u32,
+        failover in any::<bool>(),
+        after in prop::collection::btree_set(0..12_usize, 0..3),
+        stands_alone in any::<bool>(),
+        tolerates_missing in any::<bool>(),
     ) -> BranchSpec {
         delays.sort_unstable();
         let delays: Vec<Time> = delays.into_iter().map(Time::from_nanos).collect();
@@ -54,8 +58,11 @@ prop_compose! {
             deadline: deadline.map(Time::from_nanos),
             attempt_timeout: timeout.map(Time::from_nanos),
             hedge,
+            failover: failover && targets > 1,
             repeatable: true,
             targets,
+            after: if stands_alone { Vec::new() } else { after.into_iter().collect() },
+            tolerates_missing,
             ..BranchSpec::new("")
         }
     }
@@ -70,8 +77,10 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
     ];
     let branches = prop::collection::vec(branch_specs(), 1..=12);
     let deadline = prop::option::weighted(0.6, 20..80_u64);
-    (branches, wait_for, prop::option::of(any::<prop::sample::Index>()), deadline).prop_map(
-        |(mut branches, wait_for, at_least, deadline)| {
+    let leader = prop::option::weighted(0.4, (any::<prop::sample::Index>(), 1..20_u64));
+    let at_least = prop::option::of(any::<prop::sample::Index>());
+    (branches, wait_for, at_least, deadline, leader, any::<bool>()).prop_map(
+        |(mut branches, wait_for, at_least, deadline, leader, backwards)| {
             let n = branches.len() as u32;
             let wait_for = match wait_for {
                 WaitFor::First(k) => WaitFor::First(k % n + 1),
@@ -86,10 +95,32 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
                 }
             }
             let at_least = at_least.map(|index| index.index(wait_for.answers(n) as usize + 1) as u32);
-            let spec = PlanSpec { wait_for, at_least, deadline, ..PlanSpec::new("random", branches) };
+            stages(&mut branches, wait_for == WaitFor::All);
+            if backwards {
+                branches.reverse();
+                let turn = |first: &mut usize| *first = n as usize - 1 - *first;
+                branches.iter_mut().flat_map(|branch| &mut branch.after).for_each(turn);
+            }
+            let first: Vec<usize> = (0..n as usize).filter(|b| branches[*b].after.is_empty()).collect();
+            let leader = leader.map(|(index, head_start)| Leader {
+                branch: *index.get(&first),
+                head_start: Time::from_nanos(head_start),
+            });
+            let spec = PlanSpec { wait_for, at_least, deadline, leader, ..PlanSpec::new("random", branches) };
             Arc::new(Plan::new(spec).expect("random plans are valid"))
         },
     )
+}
+
+/// Leaves what a plan may have: branches after earlier ones, and required ones after required ones.
+fn stages(branches: &mut [BranchSpec], waits_for_all: bool) {
+    for index in 0..branches.len() {
+        let (before, rest) = branches.split_at_mut(index);
+        let required = |branch: &BranchSpec| branch.required.unwrap_or(waits_for_all);
+        let branch = &mut rest[0];
+        let strict = required(branch) && !branch.tolerates_missing;
+        branch.after.retain(|first| before.get(*first).is_some_and(|first| !strict || required(first)));
+    }
 }
 
 /// What a driver could do: time passes, and what is reported is of attempts in that state.
@@ -118,7 +149,7 @@ pub(crate) fn hostile_moves() -> impl Strategy<Value = Vec<Move>> {
 
 fn events() -> impl Strategy<Value = Event> {
     let branch = prop_oneof![9 => 0..14_u32, 1 => Just(u32::MAX)];
-    let number = prop_oneof![9 => 0..5_u8, 1 => Just(u8::MAX)];
+    let number = prop_oneof![8 => 0..5_u8, 2 => Just(AttemptId::FAILOVER), 1 => Just(u8::MAX)];
     let attempt = (branch, number).prop_map(|(branch, number)| AttemptId { branch, number }).boxed();
     let failures = vec![Failure::Permanent, Failure::Retryable, Failure::Pushback, Failure::TimedOut];
     let failure = prop::sample::select(failures);
@@ -126,6 +157,7 @@ fn events() -> impl Strategy<Value = Event> {
     prop_oneof![
         20 => attempt.clone().prop_map(Event::Granted),
         15 => attempt.clone().prop_map(Event::Answered),
+        5 => attempt.clone().prop_map(Event::Primed),
         15 => (attempt.clone(), failure).prop_map(|(attempt, failure)| Event::Failed(attempt, failure)),
         10 => (attempt, refusal).prop_map(|(attempt, reason)| Event::Refused(attempt, reason)),
         1 => Just(Event::Dropped),
@@ -163,6 +195,7 @@ pub(crate) fn events_of(picks: &[Pick], observer: &Observer, plan: &Plan) -> Vec
 pub(crate) fn attempt_of(event: &Event) -> Option<AttemptId> {
     match *event {
         Event::Answered(attempt)
+        | Event::Primed(attempt)
         | Event::Failed(attempt, _)
         | Event::Granted(attempt)
         | Event::Refused(attempt, _) => Some(attempt),
@@ -174,8 +207,7 @@ pub(crate) fn attempt_of(event: &Event) -> Option<AttemptId> {
 fn sayable(observer: &Observer, plan: &Plan) -> Vec<Event> {
     let mut events = Vec::new();
     for branch in 0..plan.n() {
-        for number in 0..=plan.branches()[branch as usize].delays().len() as u8 {
-            let attempt = AttemptId { branch, number };
+        for attempt in plan.attempts_of(branch) {
             match observer.seen(attempt) {
                 Seen::Asked => {
                     events.extend([Event::Granted(attempt); 5]);
@@ -183,6 +215,7 @@ fn sayable(observer: &Observer, plan: &Plan) -> Vec<Event> {
                 }
                 Seen::Running => {
                     events.push(Event::Answered(attempt));
+                    events.extend(plan.leader().map(|_| Event::Primed(attempt)));
                     let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
                     events.extend(failures.map(|failure| Event::Failed(attempt, failure)));
                 }

@@ -12,7 +12,8 @@ mod script;
 mod random;
 mod stage;
 
-use script::Script;
+use fantail_core::job::Role;
+use script::{Happening, Script};
 
 /// Scripts of instants between two ticks of tokio's timer, which are a millisecond apart.
 const BETWEEN_TICKS: [&str; 1] = ["an answer a nanosecond after the deadline is too late"];
@@ -63,6 +64,8 @@ files! {
     rule_6_permits_are_asked_for: "rule_06_permits.txt";
     rule_7_the_budget_caps_copies: "rule_07_budget.txt";
     rule_9_limiters_are_shared: "rule_09_limiter.txt";
+    rule_11_one_branch_may_lead: "rule_11_leader.txt";
+    rule_12_stages_have_an_order: "rule_12_stages.txt";
     rule_13_losers_are_dropped_first: "rule_13_losers.txt";
     rule_14_one_deadline_flows_down: "rule_14_deadline.txt";
     rule_16_the_ledger_sums: "rule_16_ledger.txt";
@@ -89,9 +92,13 @@ fn comparable(script: &Script, text: &str) -> Vec<String> {
         .timeline
         .iter()
         .filter_map(|(at, happening)| {
-            let id = stage::attempt_of(*happening)?;
+            let id = stage::attempt_of(*happening).filter(|_| !matches!(happening, Happening::Primes(_)))?;
             let branch = &script.plan.branches()[id.branch as usize].name;
-            let number = if id.number == 0 { String::new() } else { format!(".{}", id.number) };
+            let number = match id.role() {
+                Role::Primary => String::new(),
+                Role::Copy => format!(".{}", id.number),
+                Role::Failover => String::from(".f"),
+            };
             Some(format!("at {at}: drop {branch}{number}"))
         })
         .collect();

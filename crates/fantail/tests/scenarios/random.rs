@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
 use proptest::prelude::*;
 
 use crate::script::{Happening, Script};
@@ -42,19 +42,25 @@ prop_compose! {
         targets in 1..=2_u32,
         limiter in prop::option::weighted(0.7, 0..2_usize),
         weight in 1..=2_u32,
-        ends in prop::collection::vec(((1..60_u64).prop_map(ms), kinds()), 3),
+        failover in any::<bool>(),
+        after in prop::collection::btree_set(0..5_usize, 0..3),
+        stands_alone in prop::bool::weighted(0.6),
+        tolerates_missing in any::<bool>(),
+        ends in prop::collection::vec(((1..60_u64).prop_map(ms), kinds()), 4),
     ) -> Branch {
         delays.sort_unstable();
         let delays: Vec<Time> = delays.into_iter().map(ms).collect();
-        let ends = ends[..=delays.len()].to_vec();
         let hedge =
             (!delays.is_empty()).then(|| Hedge { delays, min_useful: ms(min_useful), distinct: false });
         let spec = BranchSpec {
             required,
             deadline: deadline.map(ms),
             attempt_timeout: timeout.map(ms),
-            repeatable: hedge.is_some(),
+            repeatable: true,
             hedge,
+            failover: failover && targets > 1,
+            after: if stands_alone { Vec::new() } else { after.into_iter().collect() },
+            tolerates_missing,
             targets,
             limiter,
             weight,
@@ -86,6 +92,8 @@ prop_compose! {
         credit in 0..3_u32,
         copies_limiter in prop::option::of(0..2_usize),
         held in prop::option::of(0..2_usize),
+        leader in prop::option::weighted(0.3, (any::<prop::sample::Index>(), 1..20_u64)),
+        primed in prop::collection::vec(prop::option::of(1..40_u64), 5),
     ) -> Script {
         let mut timeline = Vec::new();
         // To the end, since who comes first within an instant is open where somebody else frees a permit.
@@ -95,7 +103,7 @@ prop_compose! {
             None => (BudgetSpec { share, burst: 10, in_flight: None }, 10),
         };
         let n = branches.len() as u32;
-        let mut specs = Vec::new();
+        let mut specs: Vec<BranchSpec> = Vec::new();
         for ((mut spec, ends), branch) in branches.into_iter().zip(0..) {
             spec.name = format!("b{branch}");
             spec.deadline = spec.deadline.map(|own| own.min(ms(deadline)));
@@ -104,8 +112,18 @@ prop_compose! {
                 // All copies compete in one queue, or there is credit for all: who takes the last credit is nobody's rule.
                 spec.limiter = copies_limiter;
             }
+            // There is credit for all who fail over, or nobody does.
+            spec.failover &= copies_limiter.is_none();
+            let required = |spec: &BranchSpec| spec.required.unwrap_or(wait_for == WaitFor::All);
+            let strict = required(&spec) && !spec.tolerates_missing;
+            spec.after.retain(|first| specs.get(*first).is_some_and(|first| !strict || required(first)));
+            let copies = spec.hedge.as_ref().map_or(0, |hedge| hedge.delays.len() as u8);
+            let numbers = (0..=copies).chain(spec.failover.then_some(AttemptId::FAILOVER));
             specs.push(spec);
-            for ((at, kind), number) in ends.into_iter().zip(0..) {
+            timeline.extend(primed[branch as usize].map(|at| {
+                (ms(at), Happening::Primes(AttemptId::primary(branch)))
+            }));
+            for ((at, kind), number) in ends.into_iter().zip(numbers) {
                 let attempt = AttemptId { branch, number };
                 timeline.push((at, match kind {
                     Kind::Answers => Happening::Answers(attempt),
@@ -119,10 +137,13 @@ prop_compose! {
             WaitFor::First(k) => WaitFor::First(k.min(n)),
             other => other,
         };
+        let first: Vec<usize> = (0..specs.len()).filter(|branch| specs[*branch].after.is_empty()).collect();
         let plan = Plan::new(PlanSpec {
             wait_for,
             deadline: Some(ms(deadline)),
             hedge_budget,
+            failover_budget: BudgetSpec { share: 1_000_000, ..BudgetSpec::FAILOVERS },
+            leader: leader.map(|(index, head_start)| Leader { branch: *index.get(&first), head_start: ms(head_start) }),
             limiters,
             ..PlanSpec::new("random", specs)
         });

@@ -63,13 +63,15 @@ async fn prepare(fanout: &Fanout, script: &Script) {
     sleep(Duration::from_secs(3_600)).await;
 }
 
-/// Starts a job in which only the first branch may answer, at once, and drops it.
+/// Starts a job in which only the branch that goes first may answer, at once, and drops it.
 async fn start_and_drop(fanout: &Fanout, answers: bool) {
+    let first = fanout.plan().branches().iter().position(|branch| branch.after.is_empty());
+    let first = fanout.plan().leader().map(|leader| leader.branch).or(first);
     let mut job = fanout.job();
-    let _answers =
-        job.each(
-            |attempt| async move { if answers && attempt.branch() == 0 { Ok(()) } else { pending().await } },
-        );
+    let _answers = job.each(|attempt| {
+        let answers = answers && Some(attempt.branch() as usize) == first;
+        async move { if answers { Ok(()) } else { pending().await } }
+    });
     let mut job = pin!(job.join());
     poll_fn(|task: &mut Context<'_>| {
         let _ = job.as_mut().poll(task);
@@ -111,9 +113,17 @@ impl Stage<'_> {
         self.trace(|trace, plan| trace.start(plan, now, id, attempt.target(), until));
         // What happens at the instant of a permit is over when the permit comes, but for the start of the job.
         let over = |at: Time| at < now || at == now && now > Time::ZERO;
-        let mut timeline = self.script.timeline.iter();
-        let end = timeline.find(|(at, happening)| !over(*at) && attempt_of(*happening) == Some(id));
-        let end = end.map(|(at, happening)| (self.instant(*at), *happening));
+        let mine = |(at, happening): &&(Time, Happening)| !over(*at) && attempt_of(*happening) == Some(id);
+        let mut timeline: Vec<_> = self
+            .script
+            .timeline
+            .iter()
+            .filter(mine)
+            .map(|(at, happening)| (self.instant(*at), *happening))
+            .collect();
+        // What it signals in the instant of its end comes first.
+        timeline.sort_by_key(|(at, happening)| (*at, !matches!(happening, Happening::Primes(_))));
+        let attempt = attempt.clone();
         let on_drop = OnDrop {
             attempt: id,
             origin: self.origin,
@@ -122,10 +132,16 @@ impl Stage<'_> {
         };
         async move {
             let on_drop = on_drop;
-            let Some((at, happening)) = end else { return pending().await };
-            sleep_until(at).await;
-            on_drop.ended();
-            end_of(happening)
+            for (at, happening) in timeline {
+                sleep_until(at).await;
+                if let Happening::Primes(_) = happening {
+                    attempt.primed();
+                } else {
+                    on_drop.ended();
+                    return end_of(happening);
+                }
+            }
+            pending().await
         }
     }
 
@@ -173,9 +189,10 @@ impl Stage<'_> {
 /// The attempt that the happening ends.
 pub(crate) fn attempt_of(happening: Happening) -> Option<AttemptId> {
     match happening {
-        Happening::Answers(attempt) | Happening::Fails(attempt, _) | Happening::PushesBack(attempt, _) => {
-            Some(attempt)
-        }
+        Happening::Answers(attempt)
+        | Happening::Primes(attempt)
+        | Happening::Fails(attempt, _)
+        | Happening::PushesBack(attempt, _) => Some(attempt),
         Happening::Holds(..) | Happening::Frees(_) | Happening::Drops => None,
     }
 }

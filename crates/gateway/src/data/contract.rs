@@ -101,7 +101,7 @@ impl FanoutBody {
         FanoutBody {
             branches: done.job().plan().n(),
             answered: done.job().answers(),
-            attempts: ledger.primaries.launched + ledger.copies.launched,
+            attempts: ledger.total().launched,
             hedges: ledger.copies.launched,
             elapsed_s: done.elapsed().as_secs_f64(),
         }
@@ -157,6 +157,7 @@ fn reason(outcome: Outcome, error: Option<&AttemptError>) -> &'static str {
         Outcome::Missed => "deadline",
         Outcome::Cancelled | Outcome::NotStarted(NotStarted::JobFailed) => "job_failed",
         Outcome::NotStarted(NotStarted::NoPermit) => "no_permit",
+        Outcome::NotStarted(NotStarted::Dependency) => "dependency",
         Outcome::NotStarted(NotStarted::Refused(refusal)) => match refusal {
             Refusal::Budget => "budget",
             Refusal::NoTimeLeft => "no_time_left",

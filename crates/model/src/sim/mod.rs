@@ -29,7 +29,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use fantail_core::{Branch, BranchSpec, Plan, PlanSpec, Time};
+use fantail_core::{Branch, Plan, Time};
 
 use crate::draws::{Draws, Purpose, Subject};
 use crate::special::normal_hazard;
@@ -161,7 +161,8 @@ impl Simulation {
     }
 
     fn budgets(&self, branch: &Branch) -> bool {
-        self.scenario.credit == Credit::Earned && branch.delays().iter().any(|delay| *delay > Time::ZERO)
+        let copies = branch.delays().iter().any(|delay| *delay > Time::ZERO);
+        self.scenario.credit == Credit::Earned && (copies || branch.failover)
     }
 
     /// How long a call takes by this law, or else by that of its branch; [`Time::MAX`] when it never ends.
@@ -249,27 +250,7 @@ fn nearest(seconds: f64) -> Time {
 }
 
 fn without_copies(plan: &Plan) -> Plan {
-    let branches = plan.branches().iter().cloned().map(|b| BranchSpec {
-        name: b.name,
-        required: Some(b.required),
-        deadline: b.deadline,
-        attempt_timeout: b.attempt_timeout,
-        hedge: None,
-        repeatable: b.repeatable,
-        targets: b.targets,
-        limiter: b.limiter,
-        weight: b.weight,
-        cost: b.cost,
-    });
-    let spec = PlanSpec {
-        name: plan.name().into(),
-        wait_for: plan.wait_for(),
-        at_least: Some(plan.at_least()),
-        deadline: plan.deadline(),
-        hedge_budget: plan.hedge_budget(),
-        backfill: plan.backfill(),
-        limiters: plan.limiters().to_vec(),
-        branches: branches.collect(),
-    };
+    let mut spec = plan.spec();
+    spec.branches.iter_mut().for_each(|branch| branch.hedge = None);
     Plan::new(spec).expect("a plan without its copies is a plan")
 }

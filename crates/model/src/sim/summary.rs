@@ -133,6 +133,8 @@ pub struct Outcomes {
     pub missed: u64,
     /// No permit came before the deadline.
     pub no_permit: u64,
+    /// What it comes after had no answer, or the deadline came before its turn.
+    pub dependency: u64,
     /// Its permit was refused.
     pub refused: u64,
     /// The job failed before it could start.
@@ -408,6 +410,7 @@ impl Outcomes {
             Some(Outcome::Failed) => &mut self.failed,
             Some(Outcome::Missed) => &mut self.missed,
             Some(Outcome::NotStarted(NotStarted::NoPermit)) => &mut self.no_permit,
+            Some(Outcome::NotStarted(NotStarted::Dependency)) => &mut self.dependency,
             Some(Outcome::NotStarted(NotStarted::Refused(_))) => &mut self.refused,
             Some(Outcome::NotStarted(NotStarted::JobFailed)) => &mut self.job_failed,
             Some(Outcome::Unneeded) => &mut self.unneeded,
@@ -421,6 +424,7 @@ impl Outcomes {
         self.failed += other.failed;
         self.missed += other.missed;
         self.no_permit += other.no_permit;
+        self.dependency += other.dependency;
         self.refused += other.refused;
         self.job_failed += other.job_failed;
         self.unneeded += other.unneeded;

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use core::mem;
 use core::ops::Range;
 
-use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal};
+use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Role};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 
 use super::arriving::Arriving;
@@ -35,8 +35,8 @@ pub(super) struct World<'a> {
     arriving: Option<Arriving<'a>>,
     /// Attempts that run.
     pub(super) running: Meter,
-    /// `None`: every copy is paid for.
-    budget: Option<Budget>,
+    /// `None`: every copy and failover is paid for.
+    budgets: Option<Budgets>,
     /// Seats of jobs to be stepped at this instant.
     told: Vec<usize>,
     actions: Vec<Action>,
@@ -102,7 +102,10 @@ impl<'a> World<'a> {
             servers: Servers::new(&simulation.scenario.servers),
             arriving: None,
             running: Meter::default(),
-            budget: (simulation.scenario.credit == Credit::Earned).then(|| Budget::new(plan.hedge_budget())),
+            budgets: (simulation.scenario.credit == Credit::Earned).then(|| Budgets {
+                hedges: Budget::new(plan.hedge_budget()),
+                failovers: Budget::new(plan.failover_budget()),
+            }),
             told: Vec::new(),
             actions: Vec::new(),
             summary: Summary::new(simulation),
@@ -238,16 +241,19 @@ impl<'a> World<'a> {
         self.carry_out(seat);
     }
 
-    /// Steps whoever was told something, and serves the limiters, until nothing follows at this instant.
+    /// Steps whoever was told something, then serves the limiters, until nothing follows at this instant: grants come
+    /// last, by the classes of all who ask by then, and with the credit that the answers have earned.
     fn settle(&mut self) {
         let mut told = Vec::new();
-        self.serve();
-        while !self.told.is_empty() {
+        loop {
             mem::swap(&mut told, &mut self.told);
             for seat in told.drain(..) {
                 self.step(seat);
             }
             self.serve();
+            if self.told.is_empty() {
+                return;
+            }
         }
     }
 
@@ -260,8 +266,8 @@ impl<'a> World<'a> {
         }
         let earned = seat.player.ledger().primaries.won;
         seat.player.step(self.now, &mut seat.events, &mut self.actions);
-        if let Some(budget) = &mut self.budget {
-            (earned..seat.player.ledger().primaries.won).for_each(|_| budget.earn());
+        if let Some(budgets) = &mut self.budgets {
+            (earned..seat.player.ledger().primaries.won).for_each(|_| budgets.earn());
         }
         self.carry_out(index);
         let seat = &mut self.seats[index];
@@ -348,7 +354,7 @@ impl<'a> World<'a> {
                 Held::Place(ticket)
             })
         } else {
-            pay(&mut self.budget, budgeted).map(|paid| Held::Permit { limited: None, paid, runs: Runs::No })
+            self.pay(attempt, budgeted).map(|paid| Held::Permit { limited: None, paid, runs: Runs::No })
         };
         match held {
             Ok(held) => {
@@ -379,7 +385,8 @@ impl<'a> World<'a> {
             Held::Permit { limited, paid, runs } => {
                 let ran = runs != Runs::No;
                 self.stop(seat, runs);
-                if let (Some(budget), true) = (&mut self.budget, paid) {
+                if let (Some(budgets), true) = (&mut self.budgets, paid) {
+                    let budget = budgets.of(attempt.role());
                     if ran { budget.end() } else { budget.refund() }
                 }
                 if let (Some(limiter), Some((ticket, _))) = (limiter, limited) {
@@ -411,8 +418,9 @@ impl<'a> World<'a> {
         let Waiter { seat, attempt, budgeted, since } =
             shared.waiters.remove(&ticket).expect("whoever is in the queue is known");
         let index = self.index(attempt);
+        let paid = self.pay(attempt, budgeted);
         let shared = &mut self.limiters[limiter];
-        match pay(&mut self.budget, budgeted) {
+        match paid {
             Ok(paid) => {
                 shared.limiter.grant(self.now, ticket);
                 let limited = Some((ticket, self.now.saturating_sub(since)));
@@ -426,18 +434,35 @@ impl<'a> World<'a> {
             }
         }
     }
+
+    /// Takes the credit for an attempt that needs it; whether any was taken.
+    fn pay(&mut self, attempt: AttemptId, budgeted: bool) -> Result<bool, Refusal> {
+        match &mut self.budgets {
+            Some(budgets) if budgeted => {
+                budgets.of(attempt.role()).take().then_some(true).ok_or(Refusal::Budget)
+            }
+            _ => Ok(false),
+        }
+    }
 }
 
-/// Takes the credit for a copy that needs it; whether any was taken.
-fn pay(budget: &mut Option<Budget>, budgeted: bool) -> Result<bool, Refusal> {
-    match budget {
-        Some(budget) if budgeted => {
-            if budget.take() {
-                Ok(true)
-            } else {
-                Err(Refusal::Budget)
-            }
+/// What pays for copies, and what for failovers.
+struct Budgets {
+    hedges: Budget,
+    failovers: Budget,
+}
+
+impl Budgets {
+    fn of(&mut self, role: Role) -> &mut Budget {
+        match role {
+            Role::Failover => &mut self.failovers,
+            Role::Primary | Role::Copy => &mut self.hedges,
         }
-        _ => Ok(false),
+    }
+
+    /// A primary answered.
+    fn earn(&mut self) {
+        self.hedges.earn();
+        self.failovers.earn();
     }
 }

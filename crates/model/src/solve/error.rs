@@ -91,11 +91,20 @@ pub enum NotIncluded {
         /// Copies that the budget pays for, per answered primary.
         share: f64,
     },
+    /// Branches that come after others.
+    Stages,
+    /// A branch that leads.
+    Leader,
+    /// Branches that fail over when an attempt times out.
+    Failover,
 }
 
 impl fmt::Display for NotIncluded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            NotIncluded::Stages => f.write_str("branches come after others"),
+            NotIncluded::Leader => f.write_str("a branch leads the others"),
+            NotIncluded::Failover => f.write_str("branches fail over at their attempt timeouts"),
             NotIncluded::Limiter { name, asked, capacity } => {
                 write!(
                     f,

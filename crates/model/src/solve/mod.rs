@@ -23,7 +23,7 @@ pub use prices::Prices;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use fantail_core::Plan;
+use fantail_core::{Branch, Plan};
 
 use crate::Law;
 
@@ -44,10 +44,11 @@ use crate::Law;
 ///
 /// # Errors
 /// [`SolveError::NotIncluded`] when the plan has a part that would make the figures wrong: a limiter that one job alone
-/// fills, a budget that binds. What cannot be judged from the plan is stated by [`JobLaw::assumptions`].
+/// fills, a budget that binds, stages, a leader, failovers. What cannot be judged from the plan is stated by [`JobLaw::assumptions`].
 pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
     let mut left_out = full_limiters(plan);
+    left_out.extend(orders(plan));
     let mut law = JobLaw::new(grouped, group_of)?;
     let mut assumptions: Vec<Assumption> = used_limiters(plan)
         .map(|index| Assumption::LimiterNeverFills { name: plan.limiters()[index].name.clone() })
@@ -70,6 +71,16 @@ pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
     } else {
         Err(SolveError::NotIncluded(left_out))
     }
+}
+
+/// Parts of the plan by which branches start at other times than at once and after their hedge delays.
+fn orders(plan: &Plan) -> impl Iterator<Item = NotIncluded> {
+    let branches = plan.branches();
+    let stages = branches.iter().any(|branch| !branch.after.is_empty()).then_some(NotIncluded::Stages);
+    let leader = plan.leader().map(|_| NotIncluded::Leader);
+    let fails_over = |branch: &Branch| branch.failover && branch.attempt_timeout.is_some();
+    let failover = branches.iter().any(fails_over).then_some(NotIncluded::Failover);
+    stages.into_iter().chain(leader).chain(failover)
 }
 
 /// Limiters from which the primaries of one job ask more than they permit at once.

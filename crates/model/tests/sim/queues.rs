@@ -1,6 +1,7 @@
 //! Jobs that wait for each other: queues with known waits, and limiters computed by hand.
 
-use fantail_core::{BranchSpec, LimiterSpec, PlanSpec, Rate, Time};
+use fantail_core::job::Refusal;
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, PlanSpec, Rate, Time};
 use fantail_model::Law;
 use fantail_model::sim::{Arrivals, Estimate, Summary};
 
@@ -134,4 +135,34 @@ fn a_job_that_never_ends_keeps_its_permit() {
         assert!(done < 50 && summary.verdicts().never.count == 200 - done, "{arrivals:?}: {done}");
         assert_eq!(summary.ledger().primaries.launched, done + 1, "{arrivals:?}");
     }
+}
+
+/// At each answer of `a` a permit falls free, for which a copy waits: it finds the credit that the answer has earned, and
+/// behind it in class is the next stage, which is only asked for by the answer.
+#[test]
+fn grants_of_an_instant_come_after_its_answers() {
+    const JOBS: u64 = 50;
+    let limited =
+        |name: &str| BranchSpec { limiter: Some(0), required: Some(false), ..BranchSpec::new(name) };
+    let hedge = Some(Hedge::after(Time::from_millis(1)));
+    let slow = BranchSpec { hedge, repeatable: true, ..limited("slow") };
+    let budget = BudgetSpec { share: 1_000_000, burst: 1, in_flight: None };
+    let laws = [Law::exponential(0.1).unwrap(), Law::exponential(1e9).unwrap()];
+    let spec = PlanSpec {
+        limiters: vec![gate(2)],
+        deadline: Some(Time::from_secs(10)),
+        hedge_budget: budget,
+        ..PlanSpec::new("credit", vec![limited("a"), slow])
+    };
+    let summary = simulation(spec.clone(), &laws, Arrivals::OneAtATime, 5).run(0..JOBS).unwrap();
+    let ledger = summary.ledger();
+    assert_eq!((ledger.copies.launched, ledger.refused(Refusal::Budget)), (JOBS, 0));
+
+    let next = BranchSpec { after: vec![0], ..limited("next") };
+    let branches = [spec.branches.clone(), vec![next]].concat();
+    let laws = [laws.to_vec(), vec![Law::exponential(1e9).unwrap()]].concat();
+    let summary =
+        simulation(PlanSpec { branches, ..spec }, &laws, Arrivals::OneAtATime, 5).run(0..JOBS).unwrap();
+    let ledger = summary.ledger();
+    assert_eq!((ledger.primaries.launched, ledger.copies.launched), (3 * JOBS, 0));
 }
