@@ -149,8 +149,8 @@ pub enum Misuse {
     Missing(String),
     /// This branch was given as required, but the plan says that it is optional.
     NotRequired(String),
-    /// This branch was given a call that can be made once, but the plan has copies of it.
-    Copied(String),
+    /// This branch was given a call that can be made once, but the plan has copies of it, or a failover.
+    Repeated(String),
     /// The items are not as many as the branches that are left for them.
     Count {
         /// How many items, or batches of items.
@@ -169,8 +169,8 @@ impl fmt::Display for Misuse {
             Misuse::NotRequired(name) => {
                 write!(f, "branch `{name}` was given as required, but the plan has it optional")
             }
-            Misuse::Copied(name) => {
-                write!(f, "branch `{name}` can be called once only, but the plan has copies of it")
+            Misuse::Repeated(name) => {
+                write!(f, "branch `{name}` can be called once only, but the plan has more attempts for it")
             }
             Misuse::Count { items, branches } => {
                 write!(f, "{items} items were given to {branches} branches")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Verdict};
-use fantail_core::{Job, Plan};
+use fantail_core::{Job, Plan, Time};
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -14,7 +14,8 @@ use crate::done::Answer;
 use crate::fanout::{Run, Shared};
 use crate::held::{Held, Live};
 use crate::limiter::{Letter, Mailbox, Permit};
-use crate::wakes::Wakes;
+use crate::wakes::{Wakes, Woken};
+use crate::watch::{End, Watch};
 use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
 
 /// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
@@ -23,6 +24,7 @@ use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
 pub(crate) struct Driver<'f> {
     shared: Arc<Shared>,
     id: JobId,
+    watch: Watch,
     clock: Clock,
     job: Job,
     calls: Vec<Run<'f>>,
@@ -31,7 +33,9 @@ pub(crate) struct Driver<'f> {
     mailbox: Arc<Mailbox>,
     timer: Pin<Box<Sleep>>,
     /// Attempts to poll, each once before any of them twice.
-    to_poll: VecDeque<usize>,
+    to_poll: VecDeque<Woken>,
+    /// Answers and failures that were found, each with when it was there.
+    found: Vec<(Time, Event)>,
     events: Vec<Event>,
     actions: Vec<Action>,
     /// Answers reported in the current step, until the machine says whether they won.
@@ -56,14 +60,16 @@ impl<'f> Driver<'f> {
     ) -> Driver<'f> {
         let plan = Arc::clone(&shared.plan);
         let n = plan.branches().len();
-        let wakes = Wakes::new(plan.attempts());
-        let mailbox = Mailbox::new(Arc::clone(&wakes));
         let clock = Clock::start();
+        let wakes = Wakes::new(plan.attempts(), shared.timed, clock);
+        let mailbox = Mailbox::new(Arc::clone(&wakes));
         let mut actions = Vec::new();
         let (rotation, next_id) = shared.next_job();
         let job = Job::start(Arc::clone(&plan), clock.now(), rotation, &mut actions);
+        let id = id.unwrap_or(next_id);
         let mut driver = Driver {
-            id: id.unwrap_or(next_id),
+            id,
+            watch: Watch::start(shared.observer.as_ref(), &plan, id),
             clock,
             job,
             calls,
@@ -72,6 +78,7 @@ impl<'f> Driver<'f> {
             wakes,
             timer: Box::pin(sleep_until(Instant::now())),
             to_poll: VecDeque::new(),
+            found: Vec::new(),
             events: Vec::new(),
             actions,
             reported: Vec::new(),
@@ -147,11 +154,16 @@ impl<'f> Driver<'f> {
     /// Tells the machine what happened and that it is time, if there is anything to tell.
     fn step(&mut self, left_over: bool) -> bool {
         let now = self.clock.now();
-        let wake_at = self.job.wake_at();
-        // What is left over to be polled may answer at this very instant, and then it is in time.
-        let wait = left_over && wake_at == Some(now);
-        let tell = !wait && (wake_at.is_some_and(|at| at <= now) || !self.events.is_empty());
+        let due = self.job.wake_at().filter(|at| *at <= now);
+        // What is left over to be polled may have been there before that or at that very instant, and then it is in time.
+        let early = |due| self.to_poll.iter().any(|woken| woken.since.is_some_and(|since| since <= due));
+        let wait = left_over && due.is_some_and(|due| due == now || early(due));
+        let tell = !wait && (due.is_some() || !self.events.is_empty() || !self.found.is_empty());
         if tell {
+            if due.is_some_and(|due| due < now) {
+                self.tell_in_order(now);
+            }
+            self.events.extend(self.found.drain(..).map(|(_, event)| event));
             self.job.step(now, &mut self.events, &mut self.actions);
             self.keep_answers();
             self.act();
@@ -160,6 +172,19 @@ impl<'f> Driver<'f> {
             self.held.hand_back();
         }
         tell
+    }
+
+    /// The task was too busy to look when something fell due: tells the machine what was there by then as of when it was
+    /// there, so that it is no later for it.
+    fn tell_in_order(&mut self, now: Time) {
+        self.found.sort_by_key(|(at, _)| *at);
+        let earlier = self.found.partition_point(|(at, _)| *at < now);
+        let mut events = Vec::new();
+        for group in self.found[..earlier].chunk_by(|one, other| one.0 == other.0) {
+            events.extend(group.iter().map(|(_, event)| *event));
+            self.job.step(group[0].0, &mut events, &mut self.actions);
+        }
+        self.found.drain(..earlier);
     }
 
     /// When a limiter is to hand out permits and it falls to this job to see to it.
@@ -191,22 +216,24 @@ impl<'f> Driver<'f> {
                 Action::Ask { attempt, class, budgeted, until } => {
                     let until = until.and_then(|until| self.clock.instant(until));
                     if let Err(reason) = self.ask(attempt, class, budgeted, until) {
-                        self.events.push(Event::Refused(attempt, reason));
+                        self.refuse(attempt, reason);
                     }
                 }
                 Action::Start { attempt, target, until } => {
                     let until = until.and_then(|until| self.clock.instant(until));
                     self.start_attempt(attempt, target, until);
                 }
-                Action::Withdraw(attempt) => self.let_go(attempt),
+                Action::Withdraw(attempt) => drop(self.let_go(attempt)),
                 Action::Cancel(attempt, cut) => {
-                    self.let_go(attempt);
+                    if self.let_go(attempt) {
+                        self.watch.ended(attempt, End::Cut(cut));
+                    }
                     let declared = &self.plan().branches()[attempt.branch as usize];
                     if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
                         self.add_error(attempt, AttemptError::timed_out(timeout));
                     }
                 }
-                Action::Finish(_) => {}
+                Action::Finish(verdict) => self.watch.finished(&self.job, verdict),
             }
         }
         self.actions = actions;
@@ -247,11 +274,12 @@ impl<'f> Driver<'f> {
         self.targets.get_mut(index).into_iter().for_each(|tried| *tried = Some(target));
         let attempt =
             Attempt { plan: Arc::clone(self.plan()), job: self.id, id, target, tried, until, mailbox };
-        let future = permit.under(|| self.calls[id.branch as usize](attempt));
+        let span = self.watch.started(&attempt);
+        let future = span.in_scope(|| permit.under(|| self.calls[id.branch as usize](attempt)));
         let waker = self.wakes.waker(index);
         let permit = permit.used();
-        *self.held.slot(index) = Some(Live::Running { attempt: id, future, waker, permit });
-        self.to_poll.push_back(index);
+        *self.held.slot(index) = Some(Live::Running { attempt: id, future, waker, permit, span });
+        self.to_poll.push_back(Woken { attempt: index, since: None });
     }
 
     /// The targets of the branch's attempts that have started.
@@ -263,25 +291,36 @@ impl<'f> Driver<'f> {
         indexes.filter_map(|index| self.targets[index]).collect()
     }
 
-    fn let_go(&mut self, attempt: AttemptId) {
+    /// Whether there was anything to let go of.
+    fn let_go(&mut self, attempt: AttemptId) -> bool {
         let index = self.index(attempt);
+        let live = self.held.slot(index).is_some();
         self.held.let_go(index);
+        live
+    }
+
+    fn refuse(&mut self, attempt: AttemptId, reason: Refusal) {
+        self.watch.refused(attempt, reason);
+        self.events.push(Event::Refused(attempt, reason));
     }
 
     /// Polls what is to be polled, as far as tokio's budget for one poll of a task lasts: without it, what uses tokio
     /// is pending even when it is ready.
     fn poll_attempts(&mut self) {
         while coop::has_budget_remaining()
-            && let Some(index) = self.to_poll.pop_front()
+            && let Some(woken) = self.to_poll.pop_front()
         {
-            match self.held.poll(index) {
+            // What was not woken was polled as soon as it started.
+            let since = woken.since.unwrap_or(Time::MAX);
+            match self.held.poll(woken.attempt) {
                 None => {}
                 Some((attempt, Ok(answer))) => {
-                    self.events.push(Event::Answered(attempt));
+                    self.found.push((since, Event::Answered(attempt)));
                     self.reported.push((attempt, answer));
                 }
                 Some((attempt, Err(error))) => {
-                    self.events.push(Event::Failed(attempt, error.failure()));
+                    self.found.push((since, Event::Failed(attempt, error.failure())));
+                    self.watch.ended(attempt, End::Failed(error.failure()));
                     self.pass_on_pushback(attempt, &error);
                     self.add_error(attempt, error);
                 }
@@ -323,7 +362,7 @@ impl<'f> Driver<'f> {
                 }
                 Err(reason) => {
                     *slot = None;
-                    self.events.push(Event::Refused(attempt, reason));
+                    self.refuse(attempt, reason);
                 }
             }
         }
@@ -332,7 +371,16 @@ impl<'f> Driver<'f> {
     /// Keeps the answers that won, and credits the budgets with answered primaries.
     fn keep_answers(&mut self) {
         for (attempt, answer) in self.reported.drain(..) {
-            let won = self.job.slot(attempt.branch).is_some_and(|slot| slot.winner == Some(attempt));
+            let winner = self.job.slot(attempt.branch).and_then(|slot| slot.winner);
+            let won = winner == Some(attempt);
+            self.watch.ended(
+                attempt,
+                match winner {
+                    Some(_) if won => End::Won,
+                    Some(_) => End::Cut(Cut::Lost),
+                    None => End::Cut(Cut::JobEnded),
+                },
+            );
             if won {
                 self.answers[attempt.branch as usize] = Some(answer);
                 self.arrived.iter_mut().for_each(|arrived| arrived.push_back(attempt.branch));

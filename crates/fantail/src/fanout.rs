@@ -14,8 +14,8 @@ use crate::done::Answer;
 use crate::driver::Driver;
 use crate::sync::Mutex;
 use crate::{
-    Attempt, AttemptError, Batches, Done, Each, Items, JobId, JoinError, Limiters, Misuse, Optional,
-    Required, Running, SharedLimiter, lock, span,
+    Attempt, AttemptError, Batches, Done, Each, Items, JobId, JoinError, Limiters, Misuse, Observer,
+    Optional, Required, Running, SharedLimiter, lock, span,
 };
 
 /// A plan with the limiters and the budgets that all its jobs share. A cheap handle: clones share them too.
@@ -33,6 +33,9 @@ pub(crate) struct Shared {
     hedge_budget: Option<Arc<Mutex<Budget>>>,
     /// What pays for failovers, if any branch may fail over.
     failover_budget: Option<Arc<Mutex<Budget>>>,
+    /// Whether a plan's jobs do anything by the clock.
+    pub(crate) timed: bool,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     first_job: JobId,
     /// Number of the next job.
     next: Arc<AtomicU64>,
@@ -46,11 +49,20 @@ impl Fanout {
             limiters: plan.limiters().iter().map(|spec| limiters.get_or_add(spec)).collect(),
             hedge_budget: budget(&plan, |branch| branch.hedge.is_some(), plan.hedge_budget()),
             failover_budget: budget(&plan, |branch| branch.failover, plan.failover_budget()),
+            timed: timed(&plan),
+            observer: None,
             first_job: JobId::random(),
             next: Arc::default(),
             plan: Arc::new(plan),
         };
         Fanout { shared: Arc::new(shared) }
+    }
+
+    /// The same plan, budget and limiters, with somebody who hears what happens in the jobs that are made of it.
+    #[must_use]
+    pub fn observed(&self, observer: Arc<dyn Observer>) -> Fanout {
+        let shared = self.shared.with_plan(Arc::clone(&self.shared.plan));
+        Fanout { shared: Arc::new(Shared { observer: Some(observer), ..shared }) }
     }
 
     /// Another plan of the same limiters, which shares all that this one's jobs share.
@@ -82,6 +94,8 @@ impl Shared {
             limiters: self.limiters.clone(),
             hedge_budget: self.hedge_budget.clone(),
             failover_budget: self.failover_budget.clone(),
+            timed: timed(&plan),
+            observer: self.observer.clone(),
             first_job: self.first_job,
             next: Arc::clone(&self.next),
             plan,
@@ -116,6 +130,14 @@ impl Shared {
 /// A budget of this spec, if any branch needs it.
 fn budget(plan: &Plan, needs: impl Fn(&Branch) -> bool, spec: BudgetSpec) -> Option<Arc<Mutex<Budget>>> {
     plan.branches().iter().any(needs).then(|| Arc::new(Mutex::new(Budget::new(spec))))
+}
+
+/// Whether jobs do anything by the clock, so that it matters when an answer was there.
+fn timed(plan: &Plan) -> bool {
+    let timed = |branch: &Branch| {
+        branch.deadline.is_some() || branch.attempt_timeout.is_some() || !branch.delays().is_empty()
+    };
+    plan.leader().is_some() || plan.branches().iter().any(timed)
 }
 
 pub(crate) type AttemptFuture<'f> = Pin<Box<dyn Future<Output = Result<Answer, AttemptError>> + Send + 'f>>;
@@ -357,8 +379,8 @@ impl<'f> JobBuilder<'f> {
     }
 }
 
-/// Gives branches calls that can be made once only. So the plan must not have copies of them: it is refused otherwise,
-/// before anything starts.
+/// Gives branches calls that can be made once only. So the plan must not have copies or failovers of them: it is refused
+/// otherwise, before anything starts.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -404,9 +426,9 @@ impl<'f> Once<'_, 'f> {
 
     fn refuse_copies(self, branch: u32) {
         if let Some(declared) = self.0.shared.plan.branches().get(branch as usize)
-            && !declared.delays().is_empty()
+            && (!declared.delays().is_empty() || declared.failover)
         {
-            self.0.misuses.push(Misuse::Copied(declared.name.clone()));
+            self.0.misuses.push(Misuse::Repeated(declared.name.clone()));
         }
     }
 }
@@ -419,7 +441,7 @@ where
 {
     let mut run = Some(run);
     Box::new(move |attempt| {
-        let run = run.take().expect("a branch without copies has one attempt");
+        let run = run.take().expect("a branch without copies and failover has one attempt");
         erase(run(attempt))
     })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use fantail_core::job::AttemptId;
+use tracing::Span;
 
 use crate::AttemptError;
 use crate::done::Answer;
@@ -14,7 +15,7 @@ use crate::limiter::{Letter, Mailbox, Permit, Place};
 pub(crate) enum Live<'f> {
     Queued { place: Place },
     Permitted { permit: Permit },
-    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, permit: Permit },
+    Running { attempt: AttemptId, future: AttemptFuture<'f>, waker: Waker, permit: Permit, span: Span },
 }
 
 /// All that a job holds, by [`attempt_index`](fantail_core::Plan::attempt_index).
@@ -42,11 +43,11 @@ impl<'f> Held<'f> {
 
     /// Polls the attempt if it runs, and lets go of it once it has ended.
     pub(crate) fn poll(&mut self, index: usize) -> Option<(AttemptId, Result<Answer, AttemptError>)> {
-        let Some(Live::Running { attempt, future, waker, permit }) = &mut self.live[index] else {
+        let Some(Live::Running { attempt, future, waker, permit, span }) = &mut self.live[index] else {
             return None;
         };
         let attempt = *attempt;
-        let poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+        let poll = || span.in_scope(|| future.as_mut().poll(&mut Context::from_waker(waker)));
         let Poll::Ready(result) = permit.under(poll) else { return None };
         self.let_go(index);
         Some((attempt, result))

@@ -46,6 +46,7 @@ mod streamed;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod wakes;
+mod watch;
 
 /// The locks that threads share jobs and limiters with; a test puts others in their place.
 mod sync {
@@ -63,6 +64,7 @@ pub use pattern::Pattern;
 pub use running::Running;
 pub use spawned::Spawned;
 pub use streamed::Streamed;
+pub use watch::{End, Note, Observer};
 
 use std::sync::PoisonError;
 use std::time::Duration;

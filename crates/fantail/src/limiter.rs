@@ -175,7 +175,7 @@ impl SharedLimiter {
         weight: u32,
         until: Option<Instant>,
     ) -> Result<Permit, Refusal> {
-        let wakes = Wakes::new(0);
+        let wakes = Wakes::new(0, false, self.0.clock);
         let mailbox = Mailbox::new(Arc::clone(&wakes));
         let attempt = AttemptId::primary(0);
         let _place = self.ask(&mailbox, attempt, None, class, weight, until)?;

@@ -1,4 +1,4 @@
-//! Which of a job's attempts can make progress.
+//! Which of a job's attempts can make progress, and since when.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,18 +6,37 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 
 use atomic_waker::AtomicWaker;
+use fantail_core::Time;
+
+use crate::Clock;
 
 /// A bit for every attempt that was woken, and the task to wake. So one wake-up polls what it must, not all.
 #[derive(Debug)]
 pub(crate) struct Wakes {
     bits: Box<[AtomicU64]>,
+    /// By attempt: when it was woken first since it was taken, in nanoseconds, or [`UNKNOWN`]. Empty where nothing depends
+    /// on it.
+    stamps: Box<[AtomicU64]>,
+    clock: Clock,
     task: AtomicWaker,
 }
 
+const UNKNOWN: u64 = u64::MAX;
+
+/// An attempt that is to be polled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Woken {
+    pub(crate) attempt: usize,
+    /// From when on it could make progress, if that is known: an answer that this poll finds was there then.
+    pub(crate) since: Option<Time>,
+}
+
 impl Wakes {
-    pub(crate) fn new(attempts: usize) -> Arc<Wakes> {
-        let bits = (0..attempts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Arc::new(Wakes { bits, task: AtomicWaker::new() })
+    /// For so many attempts; `stamped` when it matters when they were woken.
+    pub(crate) fn new(attempts: usize, stamped: bool, clock: Clock) -> Arc<Wakes> {
+        let words = |n: usize, value| (0..n).map(|_| AtomicU64::new(value)).collect();
+        let stamps = words(if stamped { attempts } else { 0 }, UNKNOWN);
+        Arc::new(Wakes { bits: words(attempts.div_ceil(64), 0), stamps, clock, task: AtomicWaker::new() })
     }
 
     /// Sets the task to wake. To be called before [`Wakes::take`], so that no wake-up falls between the two.
@@ -36,17 +55,32 @@ impl Wakes {
     }
 
     /// Appends the attempts that were woken since the last call, lowest first.
-    pub(crate) fn take(&self, woken: &mut VecDeque<usize>) {
+    pub(crate) fn take(&self, woken: &mut VecDeque<Woken>) {
         for (word, bits) in self.bits.iter().enumerate() {
             if bits.load(Ordering::Relaxed) == 0 {
                 continue;
             }
             let mut set = bits.swap(0, Ordering::Acquire);
             while set != 0 {
-                woken.push_back(word * 64 + set.trailing_zeros() as usize);
+                let attempt = word * 64 + set.trailing_zeros() as usize;
+                let stamp = self.stamps.get(attempt).map(|stamp| stamp.swap(UNKNOWN, Ordering::Relaxed));
+                let since = stamp.filter(|stamp| *stamp != UNKNOWN).map(Time::from_nanos);
+                woken.push_back(Woken { attempt, since });
                 set &= set - 1;
             }
         }
+    }
+
+    /// Notes that an attempt is woken. Only the first time since it was taken costs a look at the clock.
+    fn note(&self, attempt: usize) {
+        let (word, bit) = (&self.bits[attempt / 64], 1 << (attempt % 64));
+        if let Some(stamp) = self.stamps.get(attempt)
+            && word.load(Ordering::Relaxed) & bit == 0
+        {
+            // The earliest counts: between two wake-ups of one moment, or when the last one has just been taken.
+            stamp.fetch_min(self.clock.now().as_nanos(), Ordering::Relaxed);
+        }
+        word.fetch_or(bit, Ordering::Release);
     }
 }
 
@@ -61,7 +95,7 @@ impl Wake for AttemptWaker {
     }
 
     fn wake_by_ref(self: &Arc<AttemptWaker>) {
-        self.wakes.bits[self.attempt / 64].fetch_or(1 << (self.attempt % 64), Ordering::Release);
+        self.wakes.note(self.attempt);
         self.wakes.task.wake();
     }
 }

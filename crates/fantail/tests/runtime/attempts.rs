@@ -85,22 +85,24 @@ async fn where_there_is_backfill_the_next_id_cannot_be_told_from_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_can_be_called_once_is_not_given_to_a_branch_with_copies() {
-    let plan =
-        fanout(PlanSpec::new("plan", vec![hedged("read", 5), BranchSpec::new("charge"), optional("mail")]));
+async fn what_can_be_called_once_is_not_given_to_a_branch_with_more_attempts() {
+    let over = BranchSpec { failover: true, repeatable: true, targets: 2, ..BranchSpec::new("over") };
+    let branches = vec![hedged("read", 5), BranchSpec::new("charge"), optional("mail"), over];
+    let plan = fanout(PlanSpec::new("plan", branches));
     let (letter, card) = (String::from("letter"), String::from("card"));
 
     let mut job = plan.job();
     let _read = job.once().required("read", |_| async { Ok(letter) });
     let _charge = job.once().optional("charge", |_| async { Ok(card) });
     let _mail = job.once().required("mail", |_| after(1, ()));
+    let _over = job.once().required("over", |_| after(1, ()));
     let Err(JoinError::Invalid(misuses)) = job.join().await else { panic!("nothing may start") };
     let name = String::from;
-    assert_eq!(misuses, [Misuse::Copied(name("read")), Misuse::NotRequired(name("mail"))]);
-    assert_eq!(
-        misuses[0].to_string(),
-        "branch `read` can be called once only, but the plan has copies of it"
-    );
+    let expected =
+        [Misuse::Repeated(name("read")), Misuse::NotRequired(name("mail")), Misuse::Repeated(name("over"))];
+    assert_eq!(misuses, expected);
+    let text = "branch `read` can be called once only, but the plan has more attempts for it";
+    assert_eq!(misuses[0].to_string(), text);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! The runtime under tokio: what it promises to the one who joins a job, drops it, or shares a limiter with it.
 
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
 mod attempts;
 mod budget;
 mod cancellation;
@@ -14,6 +16,8 @@ mod pushback;
 mod reentrancy;
 mod running;
 mod spawned;
+mod stamps;
 mod streamed;
 mod support;
 mod wakes;
+mod watch;

@@ -1,0 +1,177 @@
+//! What observers hear, and what subscribers of `tracing` are told.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex};
+
+use fantail::{Fanout, Note, Observer};
+use fantail_core::job::{Role, Verdict};
+use fantail_core::{BranchSpec, BudgetSpec, Plan, PlanSpec, WaitFor};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::support::{after, fails, fanout, gate, hedged, limited, ms, optional, poll_once, required};
+
+/// Writes down what it hears, a line each.
+#[derive(Default)]
+struct Scribe(Mutex<String>);
+
+impl Scribe {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap()).lines().map(str::to_owned).collect()
+    }
+}
+
+impl Observer for Scribe {
+    fn note(&self, plan: &Plan, note: Note<'_>) {
+        let mut text = self.0.lock().unwrap();
+        let name = |branch: u32| &plan.branches()[branch as usize].name;
+        match note {
+            Note::Started(attempt) => writeln!(text, "{}{} started", attempt.name(), attempt.number()),
+            Note::Refused(id, reason) => {
+                writeln!(text, "{}{} refused: {reason:?}", name(id.branch), id.number)
+            }
+            Note::Ended(id, end) => writeln!(text, "{}{} {}", name(id.branch), id.number, end.as_str()),
+            Note::Finished(job, verdict) => {
+                let verdict = if verdict == Verdict::Complete { "complete" } else { "not complete" };
+                writeln!(text, "{verdict} after {}", job.elapsed())
+            }
+            Note::Dropped => writeln!(text, "dropped"),
+            _ => Ok(()),
+        }
+        .unwrap();
+    }
+}
+
+fn observed(plan: &Fanout) -> (Fanout, Arc<Scribe>) {
+    let scribe = Arc::new(Scribe::default());
+    (plan.observed(Arc::clone(&scribe) as Arc<dyn Observer>), scribe)
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_hears_of_copies_that_are_launched_refused_and_lost() {
+    let hedge_budget = BudgetSpec { share: 1_000_000, burst: 1, in_flight: None };
+    let plan = fanout(PlanSpec { hedge_budget, ..PlanSpec::new("plan", vec![hedged("a", 50)]) });
+    let (plan, scribe) = observed(&plan);
+    let run = async |primary: u64, copy: u64| {
+        let mut job = plan.job();
+        let _answer = job
+            .required("a", |attempt| after(if attempt.role() == Role::Primary { primary } else { copy }, ()));
+        let _done = job.join().await.unwrap();
+        scribe.take()
+    };
+    assert_eq!(run(60, 5).await, ["a0 started", "a1 refused: Budget", "a0 won", "complete after 60ms"]);
+    assert_eq!(run(60, 5).await, ["a0 started", "a1 started", "a1 won", "a0 lost", "complete after 55ms"]);
+    assert_eq!(run(20, 5).await, ["a0 started", "a0 won", "complete after 20ms"]);
+    assert_eq!(run(60, 50).await, ["a0 started", "a1 started", "a0 won", "a1 lost", "complete after 60ms"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_hears_each_end_once_whatever_the_job_comes_to() {
+    let check = async |spec: PlanSpec, expected: &[&str]| {
+        let (plan, scribe) = observed(&fanout(spec));
+        let mut job = plan.job();
+        let _answers = job.each(|attempt| async move {
+            match attempt.name() {
+                "ok" => after(5, ()).await,
+                "fails" => fails(5, "E").await,
+                _ => after(1_000, ()).await,
+            }
+        });
+        drop(job.join().await);
+        assert_eq!(scribe.take(), expected);
+    };
+    let spec = PlanSpec::new("plan", vec![BranchSpec::new("ok"), optional("fails"), optional("slow")]);
+    let timed =
+        spec.branches.iter().cloned().map(|branch| BranchSpec { attempt_timeout: Some(ms(7)), ..branch });
+    let timed = PlanSpec { branches: timed.collect(), ..spec.clone() };
+    let first = PlanSpec { wait_for: WaitFor::First(1), ..spec.clone() };
+    let needs = PlanSpec { branches: required(&["ok", "fails", "slow"]), ..spec.clone() };
+    let starts = ["ok0 started", "fails0 started", "slow0 started"];
+    let all = |ends: &[&'static str]| [&starts[..], ends].concat();
+
+    let late = PlanSpec { deadline: Some(ms(50)), ..spec };
+    check(late, &all(&["fails0 failed", "ok0 won", "slow0 deadline", "not complete after 50ms"])).await;
+    check(timed, &all(&["fails0 failed", "ok0 won", "slow0 timed_out", "not complete after 7ms"])).await;
+    check(first, &all(&["fails0 failed", "ok0 won", "slow0 job_ended", "complete after 5ms"])).await;
+    check(needs, &all(&["fails0 failed", "ok0 won", "slow0 job_ended", "not complete after 5ms"])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_hears_of_a_job_that_is_dropped_and_of_no_other_plans_jobs() {
+    let plain = fanout(PlanSpec { limiters: vec![gate(1)], ..PlanSpec::new("plan", limited(2)) });
+    let (plan, scribe) = observed(&plain);
+    let mut job = plan.job();
+    let _answers = job.each(|_| after(5, ()));
+    let mut job = Box::pin(job.join());
+    assert!(poll_once(&mut job).await.is_pending());
+    drop(job);
+    assert_eq!(scribe.take(), ["00 started", "dropped"]);
+
+    let mut job = plain.job();
+    let _answers = job.each(|_| after(5, ()));
+    let _done = job.join().await.unwrap();
+    assert!(scribe.take().is_empty());
+}
+
+/// Writes down the names of spans with the span that they are in, and which span an event of a branch is in.
+#[derive(Clone, Default)]
+struct Spans(Arc<Mutex<Written>>);
+
+#[derive(Default)]
+struct Written {
+    spans: Vec<String>,
+    entered: Vec<u64>,
+    said: Vec<String>,
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("fantail") || metadata.target() == "branch"
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut all = self.0.lock().unwrap();
+        let parent =
+            span.parent().map_or_else(String::new, |id| all.spans[id.into_u64() as usize - 1].clone());
+        all.spans.push(format!("{parent}/{}", span.metadata().name()));
+        Id::from_u64(all.spans.len() as u64)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut all = self.0.lock().unwrap();
+        if event.metadata().target() == "branch" {
+            let span = all.entered.last().map_or_else(String::new, |id| all.spans[*id as usize - 1].clone());
+            all.said.push(span);
+        }
+    }
+
+    fn enter(&self, span: &Id) {
+        self.0.lock().unwrap().entered.push(span.into_u64());
+    }
+
+    fn exit(&self, _span: &Id) {
+        self.0.lock().unwrap().entered.pop();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_branch_says_is_in_the_span_of_its_attempt_and_that_is_in_the_span_of_its_job() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let plan = fanout(PlanSpec::new("plan", required(&["a", "b"])));
+    let mut job = plan.job();
+    let _answers = job.each(|_| async {
+        tracing::info!(target: "branch", "before");
+        after(5, ()).await?;
+        tracing::info!(target: "branch", "after");
+        Ok(())
+    });
+    let _done = job.join().await.unwrap();
+    let Written { spans, entered, said } = std::mem::take(&mut *spans.0.lock().unwrap());
+    assert_eq!(spans, ["/job", "/job/attempt", "/job/attempt"]);
+    assert_eq!((said, entered), (vec!["/job/attempt".to_owned(); 4], vec![]));
+}
