@@ -27,7 +27,7 @@ pub use level::Level;
 pub use percentiles::Fit;
 pub use sensitivity::{Change, Effect, Sensitivity};
 pub use solve::{
-    Assumption, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices, SolveError,
-    Verdicts, solve,
+    Assumption, Cancellation, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices,
+    SolveError, Verdicts, solve, solve_dependent,
 };
 pub use stages::{Stage, StagedJob, StagedLaw, StagedPlan, StagedVerdicts};

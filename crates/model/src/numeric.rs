@@ -125,8 +125,13 @@ pub(crate) fn rising(
     x
 }
 
-/// Integrals of two functions that share their evaluations.
-type Pair = [f64; 2];
+/// What error of an integral does not matter, of each of N functions that share their evaluations.
+#[derive(Clone, Copy)]
+pub(crate) struct Tolerance<const N: usize> {
+    /// As a share of the integral; what rounding leaves is never refined.
+    pub(crate) relative: f64,
+    pub(crate) absolute: [f64; N],
+}
 
 /// Adaptive integration by the 15-point Gauss–Kronrod rule (QUADPACK, 1983) from the first to the last of `points`,
 /// which increase and should hold every kink. Relative precision about 1e-12 of each integral of a positive function.
@@ -135,31 +140,41 @@ type Pair = [f64; 2];
 ///
 /// # Errors
 /// [`LawError::NotConverged`] when the estimated error is still above 1e-10 after `PIECES` pieces.
-pub(crate) fn integrate(
+pub(crate) fn integrate<const N: usize>(
     what: &'static str,
     points: &[f64],
-    absolute: Pair,
-    mut f: impl FnMut(f64) -> Pair,
-) -> Result<Pair, LawError> {
+    absolute: [f64; N],
+    f: impl FnMut(f64) -> [f64; N],
+) -> Result<[f64; N], LawError> {
+    integrate_within(what, points, Tolerance { relative: 1e-13, absolute }, f)
+}
+
+/// [`integrate`] to another precision than the best.
+pub(crate) fn integrate_within<const N: usize>(
+    what: &'static str,
+    points: &[f64],
+    tolerance: Tolerance<N>,
+    mut f: impl FnMut(f64) -> [f64; N],
+) -> Result<[f64; N], LawError> {
     const PIECES: usize = 4_000;
     const ROUNDS: usize = 48;
-    let mut pieces: Vec<Piece> =
+    let mut pieces: Vec<Piece<N>> =
         points.windows(2).filter(|w| w[1] > w[0]).map(|w| Piece::new(w[0], w[1], &mut f)).collect();
     let mut worst = 0.0;
     for _ in 0..ROUNDS {
         let total = sum(&pieces, |p| p.value);
         let error = sum(&pieces, |p| p.error);
-        let matters = |i: usize| if error[i] <= absolute[i] { 0.0 } else { error[i] / total[i].abs() };
-        worst = matters(0).max(matters(1));
-        if worst < 1e-13 || pieces.len() > PIECES {
+        let bound = |i: usize| (tolerance.relative * total[i].abs()).max(tolerance.absolute[i]);
+        let matters = |i: usize| if error[i] <= bound(i) { 0.0 } else { error[i] / total[i].abs() };
+        worst = (0..N).map(matters).fold(0.0, f64::max);
+        if worst == 0.0 || pieces.len() > PIECES {
             break;
         }
-        let pieces_now = pieces.len() as f64;
-        let share = 0.25e-13 / pieces_now;
+        let share = 1.0 / pieces.len() as f64;
+        let fine = |i: usize| (0.25 * tolerance.relative * total[i].abs()).max(tolerance.absolute[i]);
         let mut next = Vec::with_capacity(2 * pieces.len());
         for piece in pieces {
-            let refine =
-                (0..2).any(|i| piece.error[i] > (share * total[i].abs()).max(absolute[i] / pieces_now));
+            let refine = (0..N).any(|i| piece.error[i] > share * fine(i));
             let middle = 0.5 * (piece.from + piece.to);
             if refine && middle > piece.from && middle < piece.to {
                 next.push(Piece::new(piece.from, middle, &mut f));
@@ -176,23 +191,32 @@ pub(crate) fn integrate(
     Ok(sum(&pieces, |p| p.value))
 }
 
-fn sum(pieces: &[Piece], part: impl Fn(&Piece) -> Pair) -> Pair {
-    pieces.iter().fold([0.0; 2], |sum, p| {
+fn sum<const N: usize>(pieces: &[Piece<N>], part: impl Fn(&Piece<N>) -> [f64; N]) -> [f64; N] {
+    pieces.iter().fold([0.0; N], |sum, p| {
         let value = part(p);
-        [sum[0] + value[0], sum[1] + value[1]]
+        core::array::from_fn(|i| sum[i] + value[i])
+    })
+}
+
+/// Nodes and weights of one panel of the Kronrod rule.
+pub(crate) fn nodes(from: f64, to: f64) -> impl Iterator<Item = (f64, f64)> {
+    let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+    (0..RULE.len() * 2 - 1).map(move |i| {
+        let (node, weight, _) = RULE[i.div_ceil(2)];
+        (if i % 2 == 0 { centre + half * node } else { centre - half * node }, half * weight)
     })
 }
 
 /// One interval with its integrals and their estimated errors.
-struct Piece {
+struct Piece<const N: usize> {
     from: f64,
     to: f64,
-    value: Pair,
-    error: Pair,
+    value: [f64; N],
+    error: [f64; N],
 }
 
-impl Piece {
-    fn new(from: f64, to: f64, f: &mut impl FnMut(f64) -> Pair) -> Piece {
+impl<const N: usize> Piece<N> {
+    fn new(from: f64, to: f64, f: &mut impl FnMut(f64) -> [f64; N]) -> Piece<N> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let middle = f(centre);
         let mut values = [middle; 15];
@@ -220,8 +244,8 @@ impl Piece {
             let floor = 1e-12 * kronrod.abs();
             (half * kronrod, if error <= floor { 0.0 } else { half * error })
         };
-        let ((v0, e0), (v1, e1)) = (part(0), part(1));
-        Piece { from, to, value: [v0, v1], error: [e0, e1] }
+        let parts: [(f64, f64); N] = core::array::from_fn(part);
+        Piece { from, to, value: parts.map(|(value, _)| value), error: parts.map(|(_, error)| error) }
     }
 }
 

@@ -49,8 +49,8 @@ fn marginals_do_not_move_with_the_shares() {
             close(one.quantile(above(s)).unwrap().value, law.quantile(above(s)), 4e-12);
         }
         close(one.mean().unwrap().value, law.mean().unwrap(), 1e-10);
-        close(one.waiting(8.0).unwrap().value, law.survival(8.0), 1e-12);
-        close(one.returned(0.1).unwrap().value, law.cdf(0.1), 1e-12);
+        close(one.waiting(8.0).unwrap(), law.survival(8.0), 1e-12);
+        close(one.returned(0.1).unwrap(), law.cdf(0.1), 1e-12);
     }
 }
 
@@ -109,8 +109,8 @@ fn first_k_of_two_by_the_rule_of_both_and_either() {
         let both = dependent(&hedged(2, &[]), rho, 0.0);
         let either = dependent(&GroupedPlan::first(1, Group::new(2, call())), rho, 0.0);
         for t in [0.2, 0.8, 2.0, 9.0, 60.0] {
-            let waiting = |job: &DependentJob| job.waiting(t).unwrap().value;
-            let returned = |job: &DependentJob| job.returned(t).unwrap().value;
+            let waiting = |job: &DependentJob| job.waiting(t).unwrap();
+            let returned = |job: &DependentJob| job.returned(t).unwrap();
             close(waiting(&both) + waiting(&either), 2.0 * call().survival(t), 1e-12);
             close(returned(&both) + returned(&either), 2.0 * call().cdf(t), 1e-12);
         }
@@ -162,7 +162,7 @@ fn hedged_jobs_agree_with_a_square_grid() {
             let shares = shares(job, branch);
             let found = plan.solve_dependent(shares).unwrap();
             for t in [0.3, 1.0, 2.5, 5.0] {
-                close(found.waiting(t).unwrap().value, on_a_grid(&plan, shares, t), 2e-11);
+                close(found.waiting(t).unwrap(), on_a_grid(&plan, shares, t), 2e-11);
             }
         }
     }
@@ -173,7 +173,7 @@ fn a_shared_job_helps_the_median_of_all_and_hurts_what_a_hedge_buys() {
     let (plain, copies) = (hedged(8, &[]), hedged(8, &[call().quantile(above(0.05))]));
     let saved = |job: f64| 1.0 - quantile(&copies, job, 0.0, 0.01) / quantile(&plain, job, 0.0, 0.01);
     let saved = [0.0, 0.1, 0.3, 0.6, 0.9, 0.99].map(saved);
-    assert!(saved.windows(2).all(|pair| pair[0] > pair[1] && pair[1] >= 0.0), "{saved:?}");
+    assert!(saved.windows(2).all(|pair| pair[0] > pair[1] && pair[1] > -1e-14), "{saved:?}");
     let medians = [0.0, 0.1, 0.3, 0.6, 0.9, 0.99].map(|job| quantile(&plain, job, 0.0, 0.5));
     assert!(medians.windows(2).all(|pair| pair[0] > pair[1]), "{medians:?}");
 }
@@ -187,7 +187,7 @@ fn a_million_branches_have_readouts() {
             let independent =
                 call().quantile(Level::at_hazard(branch_hazard(4.7, 1_000_000, 1_000_000)).unwrap());
             assert!(low < high && high < independent, "{low} {high}");
-            close(all.returned(low).unwrap().value, 0.5, 1e-10);
+            close(all.returned(low).unwrap(), 0.5, 1e-10);
         }
     }
     let some = dependent(&GroupedPlan::first(900_000, Group::new(1_000_000, call())), 0.2, 0.0);
@@ -204,8 +204,8 @@ fn deadlines_and_time_outs_end_the_wait() {
     let (alone, job) = (plan.solve().unwrap(), dependent(&plan, 0.0, 0.0));
     let shared = dependent(&plan, 0.3, 0.2);
     for t in [0.5, 1.2, 1.7, 1.999, 2.0, 3.0] {
-        close(job.waiting(t).unwrap().value, alone.waiting(t), 1e-12);
-        assert!(shared.returned(t).unwrap().value >= alone.returned(t));
+        close(job.waiting(t).unwrap(), alone.waiting(t), 1e-12);
+        assert!(shared.returned(t).unwrap() >= alone.returned(t));
     }
     assert_eq!(shared.quantile(above(1e-6)).unwrap().value, 2.0);
     close(job.mean().unwrap().value, alone.mean().unwrap().value, 1e-10);
@@ -258,9 +258,7 @@ fn shares_and_plans_out_of_range_are_refused() {
         assert!(matches!(plan.solve_dependent(shares(0.1, 0.1)), Err(SolveError::TooLarge { .. })));
     };
     refused(hedged(1, &[1.0; 17]));
-    refused(GroupedPlan::first(7, Group::new(10_000_000, call())));
-    let groups = vec![Group::new(1, call()), Group::new(1, Law::exponential(1.0).unwrap())];
-    refused(GroupedPlan { groups, k: 2, at_least: 2, deadline: f64::INFINITY });
+    refused(GroupedPlan::first(7, Group::new(1_000_000_000, call())));
     assert!(GroupedPlan::first(0, Group::new(3, call())).solve_dependent(Dependence::NONE).is_err());
 }
 
@@ -307,7 +305,7 @@ proptest! {
             last = t;
         }
         for t in [0.0, 0.7, 1e9, f64::INFINITY] {
-            let (returned, waiting) = (job.returned(t).unwrap().value, job.waiting(t).unwrap().value);
+            let (returned, waiting) = (job.returned(t).unwrap(), job.waiting(t).unwrap());
             prop_assert!((0.0..=1.0).contains(&returned) && (0.0..=1.0).contains(&waiting));
             prop_assert!((returned + waiting - 1.0).abs() < 1e-10);
         }

@@ -6,7 +6,7 @@ use fantail_model::special::{
     barrier_hazard, branch_hazard, gamma_hazard, gamma_hazard_rate, gamma_quantile, normal_hazard,
     normal_quantile,
 };
-use fantail_model::{Group, GroupedPlan, Law, Level, SolveError};
+use fantail_model::{Cancellation, Group, GroupedPlan, Law, Level, SolveError};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -117,7 +117,7 @@ proptest! {
         let v = job.verdicts();
         prop_assert!((v.complete + v.partial + v.failed + v.never - 1.0).abs() < 1e-9, "{v:?}");
         let mut figures = Vec::new();
-        if let (Ok(mean), Ok(sd), Ok(prices)) = (job.mean(), job.sd(), job.prices()) {
+        if let (Ok(mean), Ok(sd), Ok(prices)) = (job.mean(), job.sd(), job.prices(Cancellation::AtOnce)) {
             figures.extend([mean.value, sd.value]);
             figures.extend([prices.copies, prices.busy, prices.extra_busy.unwrap_or(0.0) + 1.0]);
         }

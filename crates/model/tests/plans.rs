@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use fantail_core::{BranchSpec, BudgetSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
-use fantail_model::{Assumption, Group, GroupedPlan, Law, Level, NotIncluded, SolveError, solve};
+use fantail_model::{
+    Assumption, Cancellation, Group, GroupedPlan, Law, Level, NotIncluded, SolveError, solve,
+};
 
 const DEADLINE: Time = Time::from_millis(2_500);
 
@@ -58,10 +60,10 @@ fn the_documents_plan_has_its_published_figures() {
         .unwrap();
     let miss = law.survival(2.5) * law.survival(1.0);
     assert!((job.verdicts().failed - (1.0 - (1.0 - miss).powi(3))).abs() < 1e-14);
-    let prices = job.prices().unwrap();
+    let prices = job.prices(Cancellation::AtOnce).unwrap();
     assert!((prices.copies - 3.0 * law.survival(1.5)).abs() < 1e-12);
     assert!((prices.cost.unwrap() - 0.004).abs() < 1e-15);
-    assert_eq!(plain.prices().unwrap().extra_busy, Some(0.0));
+    assert_eq!(plain.prices(Cancellation::AtOnce).unwrap().extra_busy, Some(0.0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use fantail_model::{Group, GroupedPlan, JobLaw, Law, LawError, Level};
+use fantail_model::{Cancellation, Group, GroupedPlan, JobLaw, Law, LawError, Level};
 use proptest::prelude::*;
 
 fn both(unit: f64, scale: f64, law: impl Fn(f64) -> Result<Law, LawError>) -> (Law, Law) {
@@ -207,7 +207,7 @@ proptest! {
     #[test]
     fn prices_are_in_range(plan in plan()) {
         let job = plan.solve().unwrap();
-        let prices = job.prices().unwrap();
+        let prices = job.prices(Cancellation::AtOnce).unwrap();
         prop_assert!(prices.copies >= 0.0 && prices.busy >= 0.0);
         let sends = job.sends_copy();
         prop_assert!((0.0..=1.0).contains(&sends));
@@ -238,7 +238,7 @@ proptest! {
         for (a, b) in readouts(&counted).into_iter().zip(readouts(&listed)) {
             prop_assert!(same(a, b, 1e-11), "{a} {b}");
         }
-        let (a, b) = (counted.prices().unwrap(), listed.prices().unwrap());
+        let (a, b) = (counted.prices(Cancellation::AtOnce).unwrap(), listed.prices(Cancellation::AtOnce).unwrap());
         prop_assert!(same(a.copies, b.copies, 1e-10) && same(a.busy, b.busy, 1e-9), "{a:?} {b:?}");
         prop_assert!(same(counted.sends_copy(), listed.sends_copy(), 1e-10));
     }

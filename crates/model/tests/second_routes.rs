@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use fantail_model::{Group, GroupedPlan, JobLaw, Law, Level, Outcomes};
+use fantail_model::{Cancellation, Group, GroupedPlan, JobLaw, Law, Level, Outcomes};
 
 const NEVER: f64 = f64::INFINITY;
 
@@ -24,7 +24,7 @@ fn a_first_k_of_exponentials_is_busy_for_k_means() {
     for (k, n) in [(1, 1), (1, 8), (5, 8), (8, 8), (90, 100)] {
         let law = Law::exponential(2.0).unwrap();
         let job = GroupedPlan::first(k, Group::new(n, law)).solve().unwrap();
-        close(job.prices().unwrap().busy, 2.0 * k as f64);
+        close(job.prices(Cancellation::AtOnce).unwrap().busy, 2.0 * k as f64);
     }
 }
 
@@ -37,7 +37,7 @@ fn a_deadline_cuts_busy_time_of_attempts_and_copies() {
     // One attempt at rate 1 until the delay, then two at rate 2: both last until the branch answers or the job fails.
     let open = (-delay).exp();
     let busy = 3.0 * ((1.0 - open) + open * (1.0 - (-2.0 * (deadline - delay)).exp()));
-    let prices = job.prices().unwrap();
+    let prices = job.prices(Cancellation::AtOnce).unwrap();
     close(prices.busy, busy);
     close(prices.copies, 3.0 * open);
     close(prices.extra_requests, open);
@@ -55,7 +55,7 @@ fn a_copy_starts_only_while_branch_and_job_are_open() {
     // The branch is open, and of the three others at most one has answered.
     let expected = s * (s.powi(3) + 3.0 * f * s * s);
     close(job.copies(0), expected);
-    close(job.prices().unwrap().copies, 4.0 * expected);
+    close(job.prices(Cancellation::AtOnce).unwrap().copies, 4.0 * expected);
     // The job is open when at most one of four has answered; some branch is open then.
     close(job.sends_copy(), s.powi(4) + 4.0 * f * s.powi(3));
 }
@@ -151,7 +151,7 @@ fn an_answer_that_never_comes_is_a_job_that_never_returns() {
     assert_eq!(job.quantile(Level::below(0.9).unwrap()).value, NEVER);
     assert_eq!(job.mean().unwrap().value, NEVER);
     assert_eq!(job.sd().unwrap().value, NEVER);
-    assert_eq!(job.prices().unwrap().busy, NEVER);
+    assert_eq!(job.prices(Cancellation::AtOnce).unwrap().busy, NEVER);
     // One answer of two: a branch that never answers is not waited for.
     let job = GroupedPlan::first(1, Group::new(2, Law::exponential(1.0).unwrap())).solve().unwrap();
     close(job.outcomes(0).unwrap().answered, 0.5);
@@ -302,7 +302,7 @@ fn check_by_sampling(name: &str, plan: &GroupedPlan) {
             share(job.returned <= t && job.verdict == 2)
         });
     }
-    let prices = law.prices().unwrap();
+    let prices = law.prices(Cancellation::AtOnce).unwrap();
     compare("mean", law.mean().unwrap().value, &|job| job.returned);
     compare("copies", prices.copies, &|job| job.copies);
     compare("busy", prices.busy, &|job| job.busy);

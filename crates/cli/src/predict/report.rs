@@ -1,6 +1,6 @@
 //! The figures of every strategy, whatever they are printed as.
 
-use fantail_model::{GroupedPlan, JobLaw, Method, SolveError, solve};
+use fantail_model::{Cancellation, GroupedPlan, JobLaw, Method, SolveError, solve};
 use fantail_planfile::{Goal, Measure, Percentile};
 
 use super::request::{Branches, Point, Request, Setting, Stated};
@@ -127,7 +127,7 @@ fn figures(law: &JobLaw, percentiles: &[Percentile], asserts: &[Goal]) -> Figure
         partial: verdicts.partial,
         failed: verdicts.failed,
         never: verdicts.never,
-        prices: law.prices().map(prices).map_err(text),
+        prices: law.prices(Cancellation::AtOnce).map(prices).map_err(text),
         sends_copy: law.sends_copy() + 0.0,
         method: verdicts.method,
         assumes: law.assumptions().iter().map(ToString::to_string).collect(),

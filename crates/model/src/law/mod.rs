@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::branch::{Cut, Hedged, Race, Restarted};
+use crate::dependence::Together;
 use crate::moments::{self, Moments};
 use crate::numeric::LATEST;
 use crate::{LawError, Level};
@@ -67,6 +68,7 @@ enum Kind {
     Hedged(Hedged),
     Restarted(Restarted),
     Cut(Cut),
+    Together(Together),
 }
 
 /// What a family or a combination states about itself; [`Law`] derives the rest.
@@ -323,6 +325,11 @@ impl Law {
         })
     }
 
+    /// The first answer of attempts that share a factor.
+    pub(crate) fn together(attempts: Together) -> Law {
+        Law(Kind::Together(attempts))
+    }
+
     /// `H(t) = -ln P(T > t)`, 0 to infinity. Negative times count as 0.
     pub fn hazard(&self, t: f64) -> f64 {
         self.family().hazard(t.max(0.0))
@@ -463,6 +470,7 @@ impl Law {
             Kind::Hedged(law) => law,
             Kind::Restarted(law) => law,
             Kind::Cut(law) => law,
+            Kind::Together(law) => law,
         }
     }
 }

@@ -127,6 +127,13 @@ impl fmt::Display for NotIncluded {
 pub enum Assumption {
     /// Branches and copies are independent of each other and of the load.
     Independent,
+    /// Branches of a job and copies of a branch share parts of what makes an attempt late, and are independent of the load.
+    Shares {
+        /// The job's share.
+        job: f64,
+        /// The branch's share.
+        branch: f64,
+    },
     /// The limiter never makes an attempt wait: how busy it is depends on the arrivals.
     LimiterNeverFills {
         /// Its name.
@@ -150,6 +157,10 @@ impl fmt::Display for Assumption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Assumption::Independent => f.write_str("branches and copies are independent"),
+            Assumption::Shares { job, branch } => write!(
+                f,
+                "of what makes an attempt late, a share of {job} is its job's and of {branch} its branch's"
+            ),
             Assumption::LimiterNeverFills { name } => write!(f, "limiter `{name}` never fills"),
             Assumption::BudgetHasCredit { due, share } => write!(
                 f,

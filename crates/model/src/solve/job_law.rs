@@ -91,12 +91,12 @@ pub struct JobLaw {
     spare: u64,
     /// Misses with which it may still be partial.
     borne: u64,
-    assumptions: Vec<Assumption>,
+    pub(super) assumptions: Vec<Assumption>,
 }
 
 /// How far an instant has been judged. Its order: answers, failures, deadlines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// Its answers are in.
     Before,
     /// And the branches whose attempts time out then have failed.
@@ -107,7 +107,7 @@ pub(super) enum Side {
 
 /// Which law of the job is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Face {
+pub(crate) enum Face {
     Return,
     Complete,
 }
@@ -274,12 +274,12 @@ impl JobLaw {
     }
 
     /// When every branch has given up, so that the job has certainly returned; infinite when one never does.
-    pub(super) fn end(&self) -> f64 {
+    pub(crate) fn end(&self) -> f64 {
         self.members.iter().map(|member| member.expires).fold(0.0, f64::max)
     }
 
     /// Terms of one evaluation over optional branches that differ.
-    fn terms(&self) -> f64 {
+    pub(super) fn terms(&self) -> f64 {
         let optional = || self.members.iter().filter(|member| !member.required);
         if optional().count() < 2 {
             return 0.0;
@@ -288,6 +288,11 @@ impl JobLaw {
         let borne = if self.borne < n { self.borne.min(n - self.borne) } else { 0 };
         let spare = if self.spare < n { self.spare } else { 0 };
         n as f64 * (spare + borne) as f64
+    }
+
+    /// The instants at which branches give up, increasing.
+    pub(crate) fn instants(&self) -> &[f64] {
+        &self.instants
     }
 
     /// The members at `t`, as parts.
@@ -351,7 +356,7 @@ impl JobLaw {
     }
 
     /// Hazard of one of the job's laws at `t`.
-    fn face(&self, face: Face, t: f64, side: Side) -> f64 {
+    pub(crate) fn face(&self, face: Face, t: f64, side: Side) -> f64 {
         if face == Face::Return {
             if t > self.end() || t == self.end() && side == Side::After && t.is_finite() {
                 return f64::INFINITY;
@@ -381,32 +386,36 @@ impl JobLaw {
                 .inverse_hazard(branch_hazard_at(h, level.opposite(), k, n))
                 .min(member.expires);
         }
+        self.root(h, |t, side| self.face(face, t, side), || self.bracket(h))
+    }
+
+    /// The earliest time at which a hazard that is continuous between the instants is `h`, with bounds of it before the
+    /// first of them.
+    pub(crate) fn root(
+        &self,
+        h: f64,
+        hazard: impl Fn(f64, Side) -> f64,
+        bracket: impl Fn() -> (f64, f64),
+    ) -> f64 {
+        let between = |from: Option<f64>, to: f64| {
+            let (low, high) = from.map_or_else(&bracket, |from| (from, to));
+            let (low, high) = (low.min(to), high.min(to));
+            if h == 0.0 { low } else { time_at(h, low, high, |t| hazard(t, Side::Before)) }
+        };
         let mut from = None;
         for &instant in &self.instants {
-            if self.face(face, instant, Side::Before) >= h {
-                return self.root(face, h, from, instant);
+            if hazard(instant, Side::Before) >= h {
+                return between(from, instant);
             }
-            if self.face(face, instant, Side::After) >= h {
+            if hazard(instant, Side::After) >= h {
                 return instant;
             }
             from = Some(instant);
         }
-        if self.face(face, f64::INFINITY, Side::After) < h || h.is_infinite() {
+        if hazard(f64::INFINITY, Side::After) < h || h.is_infinite() {
             return f64::INFINITY;
         }
-        self.root(face, h, from, f64::INFINITY)
-    }
-
-    /// The root between two instants, where the hazard is continuous. Without `from` no deadline came before; `to` may be
-    /// infinite.
-    fn root(&self, face: Face, h: f64, from: Option<f64>, to: f64) -> f64 {
-        let (low, high) = if let Some(from) = from {
-            (from, to)
-        } else {
-            let (first, all) = self.bracket(h);
-            (first.min(to), all.min(to))
-        };
-        if h == 0.0 { low } else { time_at(h, low, high, |t| self.face(face, t, Side::Before)) }
+        between(from, f64::INFINITY)
     }
 
     /// Bounds of a quantile before any deadline: the job needs one answer at least, and all answers are enough.
@@ -422,14 +431,19 @@ impl JobLaw {
     /// The least upper bound of the orders whose moment is finite, for the time that the job waits; with `given`, while
     /// a branch of that group is open too.
     pub(super) fn open_index(&self, given: Option<usize>) -> f64 {
+        self.open_index_of(given, |member| member.law.tail_index())
+    }
+
+    /// The same from other indices of the branches.
+    pub(super) fn open_index_of(&self, given: Option<usize>, index: impl Fn(&Member) -> f64) -> f64 {
         let live = || self.members.iter().enumerate().filter(|(_, member)| member.expires.is_infinite());
         let count = |i: usize, member: &Member| member.count - u64::from(given == Some(i));
-        let given_index = given.map_or(0.0, |i| self.members[i].law.tail_index());
+        let given_index = given.map_or(0.0, |i| index(&self.members[i]));
         if given.is_some_and(|i| self.members[i].required) {
             return given_index;
         }
         let required = live().filter(|(i, member)| member.required && count(*i, member) > 0);
-        let one_required = required.map(|(_, member)| member.law.tail_index()).fold(f64::INFINITY, f64::min);
+        let one_required = required.map(|(_, member)| index(member)).fold(f64::INFINITY, f64::min);
         let over: u64 =
             self.members.iter().filter(|m| !m.required && m.expires.is_finite()).map(|m| m.count).sum();
         let mut wanted = (self.spare + 1).saturating_sub(over.min(self.borne)).max(1);
@@ -438,7 +452,7 @@ impl JobLaw {
         }
         let mut optional: Vec<(f64, u64)> = live()
             .filter(|(_, member)| !member.required)
-            .map(|(i, member)| (member.law.tail_index(), count(i, member)))
+            .map(|(i, member)| (index(member), count(i, member)))
             .collect();
         optional.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut sum = 0.0;

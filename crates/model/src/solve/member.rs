@@ -4,14 +4,19 @@ use alloc::vec::Vec;
 
 use super::{Group, SolveError};
 use crate::Law;
+use crate::dependence::Together;
 
 /// One group, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub(super) struct Member {
     pub(super) count: u64,
     pub(super) required: bool,
+    /// Of one attempt, cut by its time-out.
+    pub(super) attempt: Law,
     /// Of one branch: the first answer of its attempts, not yet cut by the deadline.
     pub(super) law: Law,
+    /// That law, when its attempts share a factor.
+    pub(super) together: Option<Together>,
     /// When its attempts start while none has answered; the first is the primary, at 0.
     pub(super) starts: Vec<f64>,
     /// How long one attempt may run.
@@ -20,7 +25,6 @@ pub(super) struct Member {
     pub(super) expires: f64,
     /// Whether it gives up because its attempts timed out: it *failed* rather than missed.
     pub(super) times_out: bool,
-    pub(super) cost: Option<f64>,
 }
 
 impl Member {
@@ -32,12 +36,23 @@ impl Member {
             count: group.count,
             required: group.required,
             law: attempt.hedged(&starts[1..])?,
+            attempt,
+            together: None,
             starts,
             timeout: group.attempt_timeout,
             expires: exhausted.min(deadline),
             times_out: exhausted.is_finite() && exhausted <= deadline,
-            cost: group.cost,
         })
+    }
+
+    /// `-ln P(no answer by t, and none of that attempt `ahead` seconds later either, were it alone)`.
+    pub(super) fn overrun(&self, t: f64, attempt: usize, ahead: f64) -> f64 {
+        if let Some(together) = &self.together {
+            return together.overrun(t, attempt, ahead);
+        }
+        let age = t - self.starts[attempt];
+        let now = self.attempt.hazard(age);
+        if now.is_infinite() { now } else { self.law.hazard(t) - now + self.attempt.hazard(age + ahead) }
     }
 
     /// When its first copy starts; infinite without copies.
@@ -61,7 +76,7 @@ impl Member {
 /// A copy starts at its delay, or as soon as an attempt before it times out, whichever is earlier, unless less than
 /// `min_useful` is left. Without answers nothing of this is random. It is counted in nanoseconds: what a plan states is
 /// whole ones, whose sums and differences are exact, so that what falls due at one instant does so here too.
-pub(crate) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
+pub(super) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
     let deadline = nanos(deadline);
     let timeout = nanos(group.attempt_timeout);
     let last_useful = deadline - nanos(group.min_useful);

@@ -4,6 +4,7 @@
 
 mod counts;
 mod error;
+mod given;
 mod grouped;
 mod job_law;
 mod member;
@@ -15,17 +16,17 @@ mod snapshot;
 pub(crate) use counts::Tally;
 pub use error::{Assumption, NotIncluded, SolveError};
 pub use grouped::{Group, GroupedPlan};
+pub(crate) use job_law::{Face, Side};
 pub use job_law::{Figure, JobLaw, Method, Verdicts};
-pub(crate) use member::schedule;
 pub use outcomes::Outcomes;
-pub use prices::Prices;
+pub use prices::{Cancellation, Prices};
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use fantail_core::{Branch, Plan};
 
-use crate::Law;
+use crate::{Dependence, DependentJob, Law};
 
 /// The law of a plan's job, given the law of one attempt of each branch, in the plan's order.
 ///
@@ -47,13 +48,49 @@ use crate::Law;
 /// fills, a budget that binds, stages, a leader, failovers. What cannot be judged from the plan is stated by [`JobLaw::assumptions`].
 pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
+    let mut law = JobLaw::new(grouped, group_of)?;
+    let assumptions = judge(plan, law.delayed_copies() / law.n() as f64)?;
+    law.assume(assumptions);
+    Ok(law)
+}
+
+/// The law of a plan's job when its branches are slow together, likewise.
+///
+/// ```
+/// use fantail_core::{BranchSpec, Plan, PlanSpec, Time};
+/// use fantail_model::{Dependence, Law, solve_dependent};
+///
+/// let branches = ["type", "parties", "dates"].map(BranchSpec::new).to_vec();
+/// let plan = Plan::new(PlanSpec { deadline: Some(Time::from_millis(2_500)), ..PlanSpec::new("enrich", branches) })?;
+/// let call = Law::from_percentiles(&[(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)])?.law;
+/// let failed = |job_share: f64| {
+///     let shares = Dependence::new(job_share, 0.0)?;
+///     Ok::<f64, fantail_model::SolveError>(
+///         solve_dependent(&plan, &[call.clone(), call.clone(), call.clone()], shares)?.verdicts()?.failed,
+///     )
+/// };
+/// assert_eq!(format!("{:.4} {:.4}", failed(0.0)?, failed(0.5)?), "0.0258 0.0232");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As for [`solve`] and [`GroupedPlan::solve_dependent`].
+pub fn solve_dependent(plan: &Plan, laws: &[Law], shares: Dependence) -> Result<DependentJob, SolveError> {
+    let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
+    let mut law = JobLaw::sharing(grouped, group_of, shares)?;
+    let due = DependentJob::new(law.clone(), shares)?.delayed_copies()?;
+    let assumptions = judge(plan, due / law.n() as f64)?;
+    law.assume(assumptions);
+    DependentJob::new(law, shares)
+}
+
+/// What the law of a plan takes for granted, when that many copies per primary fall due after a delay.
+fn judge(plan: &Plan, due: f64) -> Result<Vec<Assumption>, SolveError> {
     let mut left_out = full_limiters(plan);
     left_out.extend(orders(plan));
-    let mut law = JobLaw::new(grouped, group_of)?;
     let mut assumptions: Vec<Assumption> = used_limiters(plan)
         .map(|index| Assumption::LimiterNeverFills { name: plan.limiters()[index].name.clone() })
         .collect();
-    let due = law.delayed_copies() / law.n() as f64;
     if due > 0.0 {
         let budget = plan.hedge_budget();
         let share = f64::from(budget.share) / f64::from(fantail_core::plan::PPM);
@@ -65,12 +102,7 @@ pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
         }
         assumptions.extend(budget.in_flight.map(|most| Assumption::CopiesInFlight { most }));
     }
-    if left_out.is_empty() {
-        law.assume(assumptions);
-        Ok(law)
-    } else {
-        Err(SolveError::NotIncluded(left_out))
-    }
+    if left_out.is_empty() { Ok(assumptions) } else { Err(SolveError::NotIncluded(left_out)) }
 }
 
 /// Parts of the plan by which branches start at other times than at once and after their hedge delays.

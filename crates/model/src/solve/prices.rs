@@ -2,11 +2,38 @@
 
 use alloc::vec::Vec;
 
-use super::SolveError;
 use super::job_law::{JobLaw, Method, Side};
 use super::member::Member;
 use super::snapshot::Rest;
+use super::{GroupedPlan, SolveError};
 use crate::moments::{Upper, stops, upper};
+
+/// How long a loser runs on: an attempt that has not ended when its branch has answered or given up, or its job has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Cancellation {
+    /// It stops at that instant.
+    #[default]
+    AtOnce,
+    /// It stops so many seconds later, 0 or more, unless it ends before.
+    After(f64),
+    /// It runs until it ends by itself: with an answer, or at its attempt time-out.
+    Never,
+}
+
+impl Cancellation {
+    /// Seconds until a loser stops, infinite for never.
+    pub(crate) fn lag(self) -> Result<f64, SolveError> {
+        match self {
+            Cancellation::AtOnce => Ok(0.0),
+            Cancellation::Never => Ok(f64::INFINITY),
+            Cancellation::After(lag) if lag >= 0.0 => Ok(lag),
+            Cancellation::After(value) => {
+                let (field, bound) = ("cancellation", "0 or more seconds".into());
+                Err(SolveError::OutOfRange { field, value, bound })
+            }
+        }
+    }
+}
 
 /// The prices of a plan, as expectations of one job.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +44,8 @@ pub struct Prices {
     pub copies: f64,
     /// Copies per primary.
     pub extra_requests: f64,
-    /// Seconds that attempts run, all branches together; a loser stops at once when its branch or the job ends.
-    /// Infinite when an attempt may run for ever.
+    /// Seconds that attempts run, all branches together, losers until they are cancelled. Infinite when an attempt may run
+    /// for ever.
     pub busy: f64,
     /// `busy` over that of the same plan without copies, less 1; `None` when both are infinite.
     pub extra_busy: Option<f64>,
@@ -28,39 +55,61 @@ pub struct Prices {
     pub method: Method,
 }
 
-impl JobLaw {
-    /// The prices.
-    ///
-    /// # Errors
-    /// [`SolveError::TooLarge`] for many different branches under a barrier below all; [`SolveError::Law`] when an integral
-    /// misses its precision (not seen for any plan tested).
-    pub fn prices(&self) -> Result<Prices, SolveError> {
-        self.check_integrals(self.members.len())?;
-        let per_branch: Vec<f64> = (0..self.members.len()).map(|group| self.copies(group)).collect();
-        let sum = |of: &dyn Fn(usize) -> f64| -> f64 {
-            total(self.members.iter().enumerate().map(|(i, member)| member.count as f64 * of(i)))
+impl Prices {
+    /// From the expected copies of a branch of each group, and the busy time with copies and, if there are any, without.
+    pub(crate) fn new(plan: &GroupedPlan, per_branch: &[f64], busy: f64, plain: Option<f64>) -> Prices {
+        let groups = || plan.groups.iter().zip(per_branch);
+        let copies = total(groups().map(|(group, copies)| group.count as f64 * copies));
+        let costs = groups().filter_map(|(group, copies)| Some((group.cost?, group.count as f64, copies)));
+        let priced = plan.groups.iter().any(|group| group.cost.is_some());
+        let extra = |plain: f64| {
+            let more = || if plain > 0.0 { busy / plain - 1.0 } else { 0.0 };
+            (plain.is_finite() || busy.is_finite()).then(more)
         };
-        let copies = sum(&|i| per_branch[i]);
-        let primaries = self.n() as f64;
-        let priced = self.members.iter().any(|member| member.cost.is_some());
-        let cost = sum(&|i| self.members[i].cost.map_or(0.0, |cost| cost * (1.0 + per_branch[i])));
-        let busy = self.total_busy()?;
-        let extra_busy = if copies == 0.0 {
-            Some(0.0)
-        } else {
-            let plain = self.plan().without_copies().solve()?.total_busy()?;
-            (plain.is_finite() || busy.is_finite())
-                .then(|| if plain > 0.0 { busy / plain - 1.0 } else { 0.0 })
-        };
-        Ok(Prices {
+        let primaries = plan.n() as f64;
+        Prices {
             primaries,
             copies,
             extra_requests: copies / primaries,
             busy,
-            extra_busy,
-            cost: priced.then_some(cost),
+            extra_busy: plain.map_or(Some(0.0), extra),
+            cost: priced.then(|| total(costs.map(|(cost, count, copies)| count * cost * (1.0 + copies)))),
             method: Method::Exact,
-        })
+        }
+    }
+}
+
+impl JobLaw {
+    /// The prices, when losers are cancelled like that.
+    ///
+    /// ```
+    /// use fantail_model::{Cancellation, Group, GroupedPlan, Law, Level};
+    ///
+    /// let call = Law::log_normal(1.0, 0.6)?;
+    /// let p95 = call.quantile(Level::above(0.05)?);
+    /// let job = GroupedPlan::all(Group { delays: vec![p95], ..Group::new(8, call) }).solve()?;
+    /// let percent = |price: f64| format!("{:.1}", 100.0 * price);
+    /// let [prompt, never] = [Cancellation::AtOnce, Cancellation::Never].map(|how| job.prices(how));
+    /// let (prompt, never) = (prompt?, never?);
+    /// assert_eq!(percent(prompt.extra_requests), "5.0");
+    /// assert_eq!(prompt.extra_busy.map(percent).as_deref(), Some("1.1"));
+    /// assert_eq!(never.extra_busy.map(percent).as_deref(), Some("5.0"));
+    /// # Ok::<(), fantail_model::SolveError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SolveError::OutOfRange`] for a lag that is negative or not a number; [`SolveError::TooLarge`] for many different
+    /// branches under a barrier below all; [`SolveError::Law`] when an integral misses its precision (not seen for any plan
+    /// tested).
+    pub fn prices(&self, cancellation: Cancellation) -> Result<Prices, SolveError> {
+        let per_branch: Vec<f64> = (0..self.members.len()).map(|group| self.copies(group)).collect();
+        let busy = self.total_busy(cancellation)?;
+        let plain = if per_branch.iter().all(|copies| *copies == 0.0) {
+            None
+        } else {
+            Some(self.plan().without_copies().solve()?.total_busy(cancellation)?)
+        };
+        Ok(Prices::new(self.plan(), &per_branch, busy, plain))
     }
 
     /// Expected copies of one branch of a group: each starts if the branch and the job are open then.
@@ -97,7 +146,7 @@ impl JobLaw {
     }
 
     /// Expected copies of a job that the budget pays for: those that are due after a delay.
-    pub(super) fn delayed_copies(&self) -> f64 {
+    pub(crate) fn delayed_copies(&self) -> f64 {
         let positive = f64::MIN_POSITIVE;
         let members = self.members.iter().enumerate();
         total(members.map(|(i, member)| member.count as f64 * self.copies_from(i, positive)))
@@ -109,24 +158,27 @@ impl JobLaw {
         total(due.map(|&start| libm::exp(-member.hazard(start)) * self.open_given(group, start, Side::After)))
     }
 
-    /// Expected seconds that attempts of one branch of a group run: `∫ running(t) P(branch and job open at t) dt`.
+    /// Expected seconds that attempts of one branch of a group run.
     ///
     /// # Errors
     /// As for [`JobLaw::prices`].
     ///
     /// # Panics
     /// When there is no such group.
-    pub fn busy(&self, group: usize) -> Result<f64, SolveError> {
+    pub fn busy(&self, group: usize, cancellation: Cancellation) -> Result<f64, SolveError> {
         self.check_integrals(1)?;
-        self.busy_between(group, &self.ends(group..=group))
+        self.busy_between(group, cancellation.lag()?, &self.ends(group..=group))
     }
 
-    fn total_busy(&self) -> Result<f64, SolveError> {
+    /// The same of all branches together.
+    pub(crate) fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
         let groups = 0..self.members.len();
+        self.check_integrals(groups.len())?;
         let ends = self.ends(groups.clone());
         let mut sum = 0.0;
         for group in groups {
-            sum += self.members[group].count as f64 * self.busy_between(group, &ends)?;
+            let each = self.busy_between(group, cancellation.lag()?, &ends)?;
+            sum += self.members[group].count as f64 * each;
         }
         Ok(sum)
     }
@@ -136,7 +188,20 @@ impl JobLaw {
         if groups.any(|group| self.may_be_unneeded(group)) { stops(self) } else { self.instants.clone() }
     }
 
-    fn busy_between(&self, group: usize, ends: &[f64]) -> Result<f64, SolveError> {
+    fn busy_between(&self, group: usize, lag: f64, ends: &[f64]) -> Result<f64, SolveError> {
+        let member = &self.members[group];
+        if lag == 0.0 {
+            return self.busy_until_the_end(group, ends);
+        }
+        let mut sum = 0.0;
+        for attempt in 0..member.starts.len() {
+            sum += self.busy_of(group, attempt, lag, ends)?;
+        }
+        Ok(sum)
+    }
+
+    /// `∫ running(t) P(branch and job open at t) dt`: what attempts run until they are losers.
+    fn busy_until_the_end(&self, group: usize, ends: &[f64]) -> Result<f64, SolveError> {
         let member = &self.members[group];
         let index = self.open_index(Some(group));
         if member.expires.is_infinite() && index <= 1.0 {
@@ -147,23 +212,61 @@ impl JobLaw {
         for start in &member.starts {
             stops.extend([*start, start + member.timeout]);
         }
-        stops.sort_unstable_by(f64::total_cmp);
-        stops.dedup();
+        sort(&mut stops);
         let range = Upper { from: 0.0, end: member.expires, index, stops: &stops, absolute: [0.0; 2] };
-        let steps = self.open_steps(group);
+        let open_given = self.open_over_time(group);
         let [busy, _] = upper("busy", &range, |t| {
             let open = libm::exp(-member.hazard(t));
-            if open == 0.0 {
-                return 0.0;
-            }
-            let job = match &steps {
-                Some(steps) => steps[self.instants.partition_point(|instant| *instant <= t)],
-                None => self.open_given(group, t, Side::After),
-            };
-            member.running(t) * open * job
+            if open == 0.0 { 0.0 } else { member.running(t) * open * open_given(t) }
         })?;
         Ok(busy)
     }
+
+    /// `∫ P(the attempt runs at age x) dx`: it has no answer by then, and branch and job were open one lag before, or when
+    /// it started.
+    fn busy_of(&self, group: usize, attempt: usize, lag: f64, ends: &[f64]) -> Result<f64, SolveError> {
+        let member = &self.members[group];
+        let start = member.starts[attempt];
+        let open_given = self.open_over_time(group);
+        let running = |age: f64| {
+            let since = (age - lag).max(0.0);
+            let open = libm::exp(-member.overrun(start + since, attempt, age - since));
+            if open == 0.0 { 0.0 } else { open * open_given(start + since) }
+        };
+        if running(0.0) == 0.0 {
+            return Ok(0.0);
+        }
+        let end = member.timeout.min(member.expires - start + lag);
+        let index =
+            if lag == f64::INFINITY { member.attempt.tail_index() } else { self.open_index(Some(group)) };
+        if end.is_infinite() && index <= 1.0 {
+            return Ok(f64::INFINITY);
+        }
+        let mut stops = stops(&member.attempt);
+        if lag.is_finite() {
+            let times = crate::moments::stops(&member.law);
+            stops.extend(times.iter().chain(ends).map(|t| t - start + lag));
+            stops.push(lag);
+        }
+        sort(&mut stops);
+        let range = Upper { from: 0.0, end, index, stops: &stops, absolute: [0.0; 2] };
+        let [busy, _] = upper("busy", &range, running)?;
+        Ok(busy)
+    }
+
+    /// P(the job is open at a time, given that a branch of the group is).
+    fn open_over_time(&self, group: usize) -> impl Fn(f64) -> f64 {
+        let steps = self.open_steps(group);
+        move |t| match &steps {
+            Some(steps) => steps[self.instants.partition_point(|instant| *instant <= t)],
+            None => self.open_given(group, t, Side::After),
+        }
+    }
+}
+
+fn sort(times: &mut Vec<f64>) {
+    times.sort_unstable_by(f64::total_cmp);
+    times.dedup();
 }
 
 /// The sum, from 0: that of no floats at all would be -0.

@@ -19,7 +19,7 @@ use std::thread;
 
 use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time};
 use fantail_model::sim::{Credit, Estimate, Scenario, Share, Simulation, Summary};
-use fantail_model::{JobLaw, Law, Level, SolveError, solve};
+use fantail_model::{Cancellation, JobLaw, Law, Level, SolveError, solve};
 
 use generator::{Clock, Generator};
 
@@ -233,7 +233,7 @@ impl<'a> Comparison<'a> {
     }
 
     fn prices(&mut self) {
-        let prices = self.law.prices().unwrap();
+        let prices = self.law.prices(Cancellation::AtOnce).unwrap();
         let declared: usize = self.plan.branches().iter().map(|branch| branch.delays().len()).sum();
         let copies = self.summary.ledger().copies.launched;
         self.check(declared > 0 || copies == 0 && prices.copies == 0.0, || "copies from nowhere".into());

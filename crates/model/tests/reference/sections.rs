@@ -1,7 +1,9 @@
 //! How each section of the reference file is read from the model.
 
 use fantail_model::special::{barrier_hazard, branch_hazard, erfcx, normal_hazard, normal_quantile};
-use fantail_model::{Asymptotes, Dependence, Group, GroupedPlan, JobLaw, Law, Level, Regimes, Stage};
+use fantail_model::{
+    Asymptotes, Cancellation, Dependence, Group, GroupedPlan, JobLaw, Law, Level, Regimes, Stage,
+};
 
 use super::Found;
 use super::row::{Row, above, all, below, first, hedged, level, quantile_at};
@@ -169,7 +171,7 @@ impl Row {
         Some(match self.quantity.as_str() {
             "quantile" => self.job_quantile(&job(self.count("k"))),
             "mean" => Found::integral(job(self.count("k")).mean().unwrap().value),
-            "copy_seconds" => Found::integral(job(1).prices().unwrap().busy),
+            "copy_seconds" => Found::integral(job(1).prices(Cancellation::AtOnce).unwrap().busy),
             _ => return None,
         })
     }
@@ -184,18 +186,18 @@ impl Row {
         let job = |k: u64| hedged(k, law.clone(), &delays);
         Some(match self.quantity.as_str() {
             "delay" => Found::exactly(delays[0]),
-            "extra_calls" => Found::exactly(job(1).prices().unwrap().extra_requests),
+            "extra_calls" => Found::exactly(job(1).prices(Cancellation::AtOnce).unwrap().extra_requests),
             "quantile" => self.job_quantile(&job(self.count("k"))),
             "job_hedge_prob" => Found::exactly(job(self.count("k")).sends_copy()),
             "mean" => Found::integral(job(self.count("k")).mean().unwrap().value),
-            "copy_seconds_cancel" => Found::integral(job(1).prices().unwrap().busy),
+            "copy_seconds_cancel" => Found::integral(job(1).prices(Cancellation::AtOnce).unwrap().busy),
             "copy_seconds_no_cancel" => {
-                let prices = job(1).prices().unwrap();
+                let prices = job(1).prices(Cancellation::AtOnce).unwrap();
                 Found::integral((prices.primaries + prices.copies) * law.mean().unwrap())
             }
             "extra_copy_seconds_cancel" => {
                 let job = job(1);
-                Found::integral(job.prices().unwrap().busy - job.mean().unwrap().value)
+                Found::integral(job.prices(Cancellation::AtOnce).unwrap().busy - job.mean().unwrap().value)
             }
             _ => return None,
         })

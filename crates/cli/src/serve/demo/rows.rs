@@ -3,7 +3,7 @@
 use anyhow::Context;
 use fantail_core::{Branch, BranchSpec, Plan, PlanSpec};
 use fantail_gateway::demo::{Measured, Verdict};
-use fantail_model::{JobLaw, Law, Level, solve};
+use fantail_model::{Cancellation, JobLaw, Law, Level, solve};
 
 use super::band;
 
@@ -75,7 +75,7 @@ pub(super) fn predicted(plan: &Plan, laws: &[Law]) -> anyhow::Result<(JobLaw, Ro
         complete: verdicts.complete,
         partial: verdicts.partial,
         failed: verdicts.failed,
-        extra: law.prices()?.extra_requests + 0.0,
+        extra: law.prices(Cancellation::AtOnce)?.extra_requests + 0.0,
     };
     Ok((law, row))
 }
