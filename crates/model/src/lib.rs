@@ -8,6 +8,7 @@ mod branch;
 mod dependence;
 mod draws;
 mod error;
+mod failing;
 mod law;
 mod level;
 mod moments;
@@ -22,6 +23,9 @@ mod stages;
 pub use asymptotes::{Asymptotes, Estimates};
 pub use dependence::{Dependence, DependentJob, Regimes};
 pub use error::LawError;
+pub use failing::{
+    Attempt, AttemptAt, BranchAt, FailingBranch, FailingGroup, FailingJob, FailingPlan, Sends,
+};
 pub use law::Law;
 pub use level::Level;
 pub use percentiles::Fit;

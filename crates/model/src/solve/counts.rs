@@ -35,12 +35,12 @@ impl Tally {
     }
 
     /// `P(X >= r)` for X the number of branches that have not answered.
-    pub(super) fn at_least(&self, r: u64) -> f64 {
+    pub(crate) fn at_least(&self, r: u64) -> f64 {
         self.split(r).1
     }
 
     /// `P(X < r)`.
-    pub(super) fn fewer_than(&self, r: u64) -> f64 {
+    pub(crate) fn fewer_than(&self, r: u64) -> f64 {
         self.split(r).0
     }
 
