@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use fantail_core::job::AttemptId;
 
 use crate::limiter::{Mailbox, Permit};
-use crate::lock;
-use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, lock};
 
 /// Keeps the permit of an attempt out, and the credit of its copy in flight, until it is dropped.
 ///

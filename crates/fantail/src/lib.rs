@@ -31,6 +31,7 @@
 
 mod attempt;
 pub mod backfill;
+mod clock;
 mod done;
 mod driver;
 mod fanout;
@@ -43,15 +44,11 @@ mod pattern;
 mod running;
 mod spawned;
 mod streamed;
+mod sync;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod wakes;
 mod watch;
-
-/// The locks that threads share jobs and limiters with; a test puts others in their place.
-mod sync {
-    pub(crate) use std::sync::{Mutex, MutexGuard};
-}
 
 pub use attempt::{Attempt, AttemptError};
 pub use done::{Done, Failed, JoinError, Misuse};
@@ -66,46 +63,5 @@ pub use spawned::Spawned;
 pub use streamed::Streamed;
 pub use watch::{End, Note, Observer};
 
-use std::sync::PoisonError;
-use std::time::Duration;
-
-use sync::{Mutex, MutexGuard};
-
-use fantail_core::Time;
-use tokio::time::Instant;
-
-/// Locks; nothing panics while it holds one of these locks, so a poisoned one is as good as any.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An origin on tokio's clock, which tests may pause: the only place where the clock is read.
-#[derive(Clone, Copy, Debug)]
-struct Clock {
-    origin: Instant,
-}
-
-impl Clock {
-    fn start() -> Clock {
-        Clock { origin: Instant::now() }
-    }
-
-    fn now(self) -> Time {
-        self.time(Instant::now())
-    }
-
-    /// An instant as this clock counts it.
-    fn time(self, at: Instant) -> Time {
-        span(at.saturating_duration_since(self.origin))
-    }
-
-    /// The instant of a time on this clock, unless it is further away than the clock can tell.
-    fn instant(self, at: Time) -> Option<Instant> {
-        self.origin.checked_add(Duration::from_nanos(at.as_nanos()))
-    }
-}
-
-/// A duration in core's time, saturating.
-fn span(duration: Duration) -> Time {
-    Time::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-}
+use clock::{Clock, span};
+use sync::lock;

@@ -11,10 +11,10 @@ use fantail_core::job::{AttemptId, Class, Refusal};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 use tokio::time::{Instant, sleep_until};
 
+use crate::clock::{Clock, span};
 use crate::hold::Holds;
-use crate::sync::{Mutex, MutexGuard};
+use crate::sync::{Mutex, MutexGuard, lock};
 use crate::wakes::Wakes;
-use crate::{Clock, lock, span};
 
 /// The limiters of a process, by name. A cheap handle: clones are the same registry.
 #[derive(Clone, Debug, Default)]
@@ -180,7 +180,7 @@ impl SharedLimiter {
         let attempt = AttemptId::primary(0);
         let _place = self.ask(&mailbox, attempt, None, class, weight, until)?;
         self.serve();
-        let mut timer = Box::pin(sleep_until(Instant::now()));
+        let mut timer = None;
         poll_fn(|task| {
             wakes.register(task.waker());
             loop {
@@ -193,6 +193,7 @@ impl SharedLimiter {
                     self.serve();
                     continue;
                 }
+                let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
                 timer.as_mut().reset(at);
                 if timer.as_mut().poll(task).is_pending() {
                     return Poll::Pending;

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Wake, Waker};
 
 use atomic_waker::AtomicWaker;
 use fantail_core::Time;
 
-use crate::Clock;
+use crate::clock::Clock;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// A bit for every attempt that was woken, and the task to wake. So one wake-up polls what it must, not all.
 #[derive(Debug)]
