@@ -34,4 +34,4 @@ pub use solve::{
     Assumption, Cancellation, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices,
     SolveError, Verdicts, solve, solve_dependent,
 };
-pub use stages::{Stage, StagedJob, StagedLaw, StagedPlan, StagedVerdicts};
+pub use stages::{Stage, StagedJob, StagedLaw, StagedPlan, StagedVerdicts, solve_stages};

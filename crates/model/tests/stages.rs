@@ -342,7 +342,7 @@ fn stages() -> impl Strategy<Value = Stage> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     /// Bounds stay in order, no figure is NaN, and what is in front of a stage only makes it later.
     #[test]

@@ -151,6 +151,8 @@ pub enum Assumption {
         /// The cap.
         most: u32,
     },
+    /// Copies are sent however little time is left: when their branches start depends on those that they come after.
+    CopiesUntilDeadline,
 }
 
 impl fmt::Display for Assumption {
@@ -168,6 +170,7 @@ impl fmt::Display for Assumption {
                 due * 100.0,
                 share * 100.0
             ),
+            Assumption::CopiesUntilDeadline => f.write_str("copies are sent however little time is left"),
             Assumption::CopiesInFlight { most } => write!(f, "never more than {most} copies are in flight"),
         }
     }

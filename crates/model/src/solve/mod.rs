@@ -49,7 +49,7 @@ use crate::{Dependence, DependentJob, Law};
 pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
     let mut law = JobLaw::new(grouped, group_of)?;
-    let assumptions = judge(plan, law.delayed_copies() / law.n() as f64)?;
+    let assumptions = judge(plan, law.delayed_copies() / law.n() as f64, at_once(plan))?;
     law.assume(assumptions);
     Ok(law)
 }
@@ -79,15 +79,25 @@ pub fn solve_dependent(plan: &Plan, laws: &[Law], shares: Dependence) -> Result<
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
     let mut law = JobLaw::sharing(grouped, group_of, shares)?;
     let due = DependentJob::new(law.clone(), shares)?.delayed_copies()?;
-    let assumptions = judge(plan, due / law.n() as f64)?;
+    let assumptions = judge(plan, due / law.n() as f64, at_once(plan))?;
     law.assume(assumptions);
     DependentJob::new(law, shares)
 }
 
-/// What the law of a plan takes for granted, when that many copies per primary fall due after a delay.
-fn judge(plan: &Plan, due: f64) -> Result<Vec<Assumption>, SolveError> {
+/// What a law leaves out under which all branches start at once.
+fn at_once(plan: &Plan) -> Vec<NotIncluded> {
     let mut left_out = full_limiters(plan);
     left_out.extend(orders(plan));
+    left_out
+}
+
+/// What the law of a plan takes for granted, when that many copies per primary fall due after a delay, unless it leaves
+/// out something else.
+pub(crate) fn judge(
+    plan: &Plan,
+    due: f64,
+    mut left_out: Vec<NotIncluded>,
+) -> Result<Vec<Assumption>, SolveError> {
     let mut assumptions: Vec<Assumption> = used_limiters(plan)
         .map(|index| Assumption::LimiterNeverFills { name: plan.limiters()[index].name.clone() })
         .collect();

@@ -1,5 +1,8 @@
 //! A job in stages that may have to end before them.
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::{Stage, StagedLaw};
 use crate::{Assumption, Figure, Level};
 
@@ -37,6 +40,7 @@ pub struct StagedJob {
     whole: StagedLaw,
     least: Option<StagedLaw>,
     deadline: f64,
+    assumptions: Vec<Assumption>,
 }
 
 /// Shares of jobs by how they end.
@@ -64,6 +68,7 @@ impl StagedPlan {
             whole: self.stage.solve(),
             least: self.least.as_ref().map(Stage::solve),
             deadline: self.deadline.max(0.0),
+            assumptions: vec![Assumption::Independent],
         }
     }
 }
@@ -76,7 +81,11 @@ impl StagedJob {
 
     /// What the figures take for granted.
     pub fn assumptions(&self) -> &[Assumption] {
-        &[Assumption::Independent]
+        &self.assumptions
+    }
+
+    pub(super) fn assume(&mut self, assumptions: Vec<Assumption>) {
+        self.assumptions.extend(assumptions);
     }
 
     /// P(the job has ended complete by `t`).

@@ -5,9 +5,11 @@ mod convolve;
 mod job;
 mod lattice;
 mod law;
+mod plan;
 
 pub use job::{StagedJob, StagedPlan, StagedVerdicts};
 pub use law::StagedLaw;
+pub use plan::solve_stages;
 
 use alloc::string::String;
 use alloc::sync::Arc;
