@@ -16,7 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fantail_core::job::{Event, Failure, Job, Refusal, Role};
-use fantail_core::{BranchSpec, Hedge, Leader, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::{BranchSpec, Hedge, Leader, LiveDelaySpec, Plan, PlanSpec, Quantile, Time, WaitFor};
 use observer::{Observer, Seen};
 
 /// More than any of the plans below needs: a bound on what a mistake in them costs.
@@ -215,6 +215,20 @@ fn hedges() {
     late.hedge.as_mut().expect("it is hedged").min_useful = ns(3);
     let spec = PlanSpec { deadline: Some(ns(7)), ..plan(WaitFor::First(1), vec![late, branch("b")]) };
     explore(2, "a hedge with min_useful, first 1 of 2, deadline", spec);
+}
+
+#[test]
+fn live_delays() {
+    let live = |index, delay| BranchSpec { live: Some(index), ..hedged(branch("a"), &[delay]) };
+    let p95 = Quantile::from_ppm(950_000).expect("it is a level");
+    let warming = |warming: Option<Time>| LiveDelaySpec { warming, ..LiveDelaySpec::new(p95) };
+    let never = BranchSpec { required: Some(false), name: "b".into(), ..live(1, 2) };
+    let spec = PlanSpec {
+        live_delays: vec![warming(Some(ns(3))), warming(None)],
+        deadline: Some(ns(6)),
+        ..plan(WaitFor::All, vec![live(0, 1), never])
+    };
+    explore(2, "a live delay and one that is warming, deadline", spec);
 }
 
 #[test]

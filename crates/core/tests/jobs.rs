@@ -8,7 +8,7 @@ mod worlds;
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use fantail_core::job::{Action, AttemptId, Cause, Event, Job, Outcome, Verdict};
+use fantail_core::job::{Action, AttemptId, Cause, Event, Job, Outcome, Start, Verdict};
 use fantail_core::{Plan, PlanSpec, Time, WaitFor};
 use observer::Observer;
 use proptest::prelude::*;
@@ -43,7 +43,9 @@ fn play(plan: &Arc<Plan>, moves: &[Move], origin: Time) -> Result<(Job, Told), S
 fn replay(plan: &Arc<Plan>, told: &Told, change: impl Fn(&[Event]) -> Vec<Event>) -> (Job, Vec<Action>) {
     let mut actions = Vec::new();
     let origin = told.first().map_or(Time::ZERO, |(at, _)| *at);
-    let mut job = Job::start(Arc::clone(plan), origin, 7, &mut actions);
+    let live = observer::live(plan);
+    let start = Start { now: origin, rotation: 7, live: &live };
+    let mut job = Job::start(Arc::clone(plan), start, &mut actions);
     for (at, events) in told {
         job.step(*at, &mut change(events), &mut actions);
     }
@@ -81,7 +83,7 @@ fn changed(
 
 /// What a user would state to get this branch.
 fn stated(plan: &Plan, index: usize) -> fantail_core::BranchSpec {
-    fantail_core::BranchSpec { after: Vec::new(), ..plan.spec().branches.swap_remove(index) }
+    fantail_core::BranchSpec { after: Vec::new(), live: None, ..plan.spec().branches.swap_remove(index) }
 }
 
 proptest! {

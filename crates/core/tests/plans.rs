@@ -1,6 +1,10 @@
 //! What is wrong with a plan is said before anything starts: all of it at once, with field, value and bound.
 
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::job::Start;
+use fantail_core::{
+    BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time,
+    WaitFor,
+};
 
 const TOO_LONG: Time = Time::from_nanos(1 << 63);
 
@@ -290,7 +294,7 @@ fn a_plan_within_less_time_has_no_later_deadline_and_is_otherwise_the_same() {
 
     // The machine goes by it.
     let plan = Plan::new(PlanSpec::new("plan", branches)).unwrap().within(Time::from_millis(30));
-    let job = fantail_core::Job::start(std::sync::Arc::new(plan), Time::ZERO, 0, &mut Vec::new());
+    let job = fantail_core::Job::start(std::sync::Arc::new(plan), Start::default(), &mut Vec::new());
     assert_eq!(job.wake_at(), Some(Time::from_millis(30)));
 }
 
@@ -385,4 +389,34 @@ fn the_spec_of_a_plan_states_the_same_plan() {
     spec.deadline = Some(Time::from_secs(1));
     let plan = Plan::new(spec).unwrap();
     assert_eq!(Plan::new(plan.spec()), Ok(plan));
+}
+
+#[test]
+fn a_live_delay_is_of_one_copy_and_ends_where_no_copy_may_start() {
+    let live = LiveDelaySpec::new(Quantile::from_ppm(950_000).unwrap());
+    let ms = Time::from_millis;
+    let hedged = |delays: &[u64], index| {
+        let hedge =
+            Hedge { delays: delays.iter().copied().map(ms).collect(), min_useful: ms(3), distinct: false };
+        let spec = first(|a| (a.hedge, a.repeatable, a.live) = (Some(hedge), true, Some(index)));
+        PlanSpec { live_delays: vec![live], deadline: Some(ms(10)), ..spec }
+    };
+    check(hedged(&[5], 0), &[]);
+    check(hedged(&[5], 1), &["branch `a`: live: got 1, expected an index below 1"]);
+    check(hedged(&[5, 6], 0), &["branch `a`: live: got 2 copies, expected one copy, after a delay"]);
+    check(hedged(&[0], 0), &["branch `a`: live: got 1 copies, expected one copy, after a delay"]);
+    let mut none = hedged(&[5], 0);
+    none.live_delays[0] = LiveDelaySpec { floor: Time::ZERO, warming: Some(Time::ZERO), ..live };
+    check(
+        none,
+        &[
+            "live delay 0: floor: got 0s, expected more than 0s, since no delay is a race",
+            "live delay 0: warming: got 0s, expected more than 0s, since no delay is a race",
+        ],
+    );
+    let cap = |spec: PlanSpec| Plan::new(spec).unwrap().live_delays()[0].cap;
+    assert_eq!(cap(hedged(&[5], 0)), ms(7));
+    assert_eq!(cap(PlanSpec { deadline: None, ..hedged(&[5], 0) }), Time::MAX);
+    let stated = PlanSpec { live_delays: vec![LiveDelaySpec { cap: ms(4), ..live }], ..hedged(&[5], 0) };
+    assert_eq!(cap(stated), ms(4));
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Verdict};
+use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Start, Verdict};
 use fantail_core::{Job, Plan, Time};
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -14,6 +14,7 @@ use crate::done::Answer;
 use crate::fanout::{Run, Shared};
 use crate::held::{Held, Live};
 use crate::limiter::{Letter, Mailbox, Permit};
+use crate::live::Gauges;
 use crate::wakes::{Wakes, Woken};
 use crate::watch::{End, Watch};
 use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
@@ -29,6 +30,7 @@ pub(crate) struct Driver<'f> {
     job: Job,
     calls: Vec<Run<'f>>,
     held: Held<'f>,
+    gauges: Gauges,
     wakes: Arc<Wakes>,
     mailbox: Arc<Mailbox>,
     timer: Pin<Box<Sleep>>,
@@ -65,15 +67,19 @@ impl<'f> Driver<'f> {
         let mailbox = Mailbox::new(Arc::clone(&wakes));
         let mut actions = Vec::new();
         let (rotation, next_id) = shared.next_job();
-        let job = Job::start(Arc::clone(&plan), clock.now(), rotation, &mut actions);
         let id = id.unwrap_or(next_id);
+        let live: Vec<Option<Time>> = shared.live.iter().map(|live| live.delay().delay()).collect();
+        let start = Start { now: clock.now(), rotation, live: &live };
+        let job = Job::start(Arc::clone(&plan), start, &mut actions);
+        let attempts = plan.attempts();
         let mut driver = Driver {
             id,
             watch: Watch::start(shared.observer.as_ref(), &plan, id),
             clock,
             job,
             calls,
-            held: Held::new(plan.attempts(), Arc::clone(&mailbox)),
+            gauges: Gauges::new(plan, Arc::clone(&shared.live)),
+            held: Held::new(attempts, Arc::clone(&mailbox)),
             mailbox,
             wakes,
             timer: Box::pin(sleep_until(Instant::now())),
@@ -85,7 +91,7 @@ impl<'f> Driver<'f> {
             answers: (0..n).map(|_| None).collect(),
             errors: (0..n).map(|_| Vec::new()).collect(),
             arrived: streamed.then(VecDeque::new),
-            targets: vec![None; if plan.attempts() > n { plan.attempts() } else { 0 }],
+            targets: vec![None; if attempts > n { attempts } else { 0 }],
             earned: 0,
             shared,
         };
@@ -228,6 +234,7 @@ impl<'f> Driver<'f> {
                     if self.let_go(attempt) {
                         self.watch.ended(attempt, End::Cut(cut));
                     }
+                    self.gauges.cut(attempt, cut);
                     let declared = &self.plan().branches()[attempt.branch as usize];
                     if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
                         self.add_error(attempt, AttemptError::timed_out(timeout));
@@ -269,6 +276,7 @@ impl<'f> Driver<'f> {
         let Some(Live::Permitted { permit }) = self.held.slot(index).take() else {
             unreachable!("the machine starts what was granted, and {id:?} was not");
         };
+        self.gauges.start(id);
         let mailbox = Arc::clone(&self.mailbox);
         let tried = self.tried(id);
         self.targets.get_mut(index).into_iter().for_each(|tried| *tried = Some(target));
@@ -312,7 +320,11 @@ impl<'f> Driver<'f> {
         {
             // What was not woken was polled as soon as it started.
             let since = woken.since.unwrap_or(Time::MAX);
-            match self.held.poll(woken.attempt) {
+            let ended = self.held.poll(woken.attempt);
+            if let Some((attempt, result)) = &ended {
+                self.gauges.end(*attempt, result.is_ok());
+            }
+            match ended {
                 None => {}
                 Some((attempt, Ok(answer))) => {
                     self.found.push((since, Event::Answered(attempt)));

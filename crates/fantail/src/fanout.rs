@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fantail_core::job::Role;
-use fantail_core::{Branch, Budget, BudgetSpec, Plan};
+use fantail_core::{Branch, Budget, BudgetSpec, LiveDelay, Plan};
 use tokio::time::Instant;
 
 use crate::done::Answer;
 use crate::driver::Driver;
+use crate::live::Live;
 use crate::sync::Mutex;
 use crate::{
     Attempt, AttemptError, Batches, Done, Each, Items, JobId, JoinError, Limiters, Misuse, Observer,
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     /// Whether a plan's jobs do anything by the clock.
     pub(crate) timed: bool,
     pub(crate) observer: Option<Arc<dyn Observer>>,
+    /// By [`Plan::live_delays`].
+    pub(crate) live: Arc<[Live]>,
     first_job: JobId,
     /// Number of the next job.
     next: Arc<AtomicU64>,
@@ -51,6 +54,7 @@ impl Fanout {
             failover_budget: budget(&plan, |branch| branch.failover, plan.failover_budget()),
             timed: timed(&plan),
             observer: None,
+            live: plan.live_delays().iter().map(|spec| Live::new(*spec)).collect(),
             first_job: JobId::random(),
             next: Arc::default(),
             plan: Arc::new(plan),
@@ -81,6 +85,14 @@ impl Fanout {
         self.shared.limiters.get(limiter)
     }
 
+    /// The live hedge delay of a branch, if it has one: what it is now, and what is known of its quantile. It is measured
+    /// on the primaries of all jobs of the branches that share it, from their permits; a job takes it as it is when the
+    /// job starts.
+    pub fn live_delay(&self, branch: u32) -> Option<LiveDelay> {
+        let live = self.plan().branches().get(branch as usize)?.live?;
+        self.shared.live.get(live).map(Live::delay)
+    }
+
     /// A job to give branches to. Nothing runs before [`JobBuilder::join`] is polled.
     pub fn job<'f>(&self) -> JobBuilder<'f> {
         let branches = self.plan().branches().iter().map(|_| None).collect();
@@ -96,6 +108,7 @@ impl Shared {
             failover_budget: self.failover_budget.clone(),
             timed: timed(&plan),
             observer: self.observer.clone(),
+            live: Arc::clone(&self.live),
             first_job: self.first_job,
             next: Arc::clone(&self.next),
             plan,

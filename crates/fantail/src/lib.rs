@@ -40,6 +40,7 @@ mod held;
 mod hold;
 mod id;
 mod limiter;
+mod live;
 mod pattern;
 mod running;
 mod spawned;

@@ -48,6 +48,14 @@ fn enrich_waits_for_three_of_five_and_hedges_them() {
     let median = Time::from_secs_f64(law.quantile(Level::MEDIAN)).unwrap();
     let hedge = plan.branches()[0].hedge.as_ref().unwrap();
     assert_eq!((hedge.delays.as_slice(), hedge.min_useful), ([p95].as_slice(), median));
+    // Served, each of the three goes by what it measures.
+    assert_eq!(
+        plan.branches().iter().map(|b| b.live).collect::<Vec<_>>(),
+        [Some(0), Some(1), Some(2), None, None]
+    );
+    let live = plan.live_delays()[0];
+    assert_eq!((live.quantile.to_string().as_str(), live.warming), ("p95", Some(Time::from_millis(1_500))));
+    assert_eq!(live.cap, Time::from_millis(2_500).saturating_sub(median));
     assert_eq!(entry.route.as_ref().unwrap().to_string(), "POST /enrich");
     assert_eq!(url(entry, 1, 0, "/enrich", ""), "http://127.0.0.1:9001/parties");
 }
@@ -72,6 +80,8 @@ fn read_has_two_targets_for_one_branch() {
     assert_eq!((branch.name.as_str(), branch.targets, branch.repeatable), ("item", 2, true));
     // p95 of a log-normal: 3 ms · e^(0.8 · 1.6448536…) = 11.184… ms, above the floor.
     assert_eq!(branch.delays(), [Time::from_nanos(11_184_123)]);
+    let live = entry.plan.live_delays()[branch.live.unwrap()];
+    assert_eq!((live.floor, live.warming), (Time::from_millis(5), Some(branch.delays()[0])));
     assert_eq!(url(entry, 0, 1, "/item/a%2F1", ""), "http://r2.internal/item/a%2F1");
 }
 

@@ -35,14 +35,14 @@ use timers::Timers;
 /// that it just reported as done.
 ///
 /// ```
-/// use fantail_core::job::{Action, AttemptId, Event, Job, Verdict};
+/// use fantail_core::job::{Action, AttemptId, Event, Job, Start, Verdict};
 /// use fantail_core::{BranchSpec, Plan, PlanSpec, Time, WaitFor};
 /// use std::sync::Arc;
 ///
 /// let branches = vec![BranchSpec::new("a"), BranchSpec::new("b")];
 /// let plan = Plan::new(PlanSpec { wait_for: WaitFor::First(1), ..PlanSpec::new("first", branches) })?;
 /// let mut actions = Vec::new();
-/// let mut job = Job::start(Arc::new(plan), Time::ZERO, 0, &mut actions);
+/// let mut job = Job::start(Arc::new(plan), Start::default(), &mut actions);
 ///
 /// let (a, b) = (AttemptId::primary(0), AttemptId::primary(1));
 /// job.step(Time::ZERO, &mut vec![Event::Granted(a), Event::Granted(b)], &mut actions);
@@ -58,6 +58,8 @@ pub struct Job {
     now: Time,
     /// Added to target numbers, so that primaries of successive jobs go to different targets.
     rotation: u32,
+    /// By [`Plan::live_delays`].
+    live: Vec<Option<Time>>,
     branches: Vec<BranchState>,
     /// By [`Plan::attempt_index`].
     attempts: Vec<AttemptState>,
@@ -112,6 +114,18 @@ enum AttemptState {
     Ended,
 }
 
+/// What a job is given at its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start<'a> {
+    /// When it starts.
+    pub now: Time,
+    /// Moves the choice of targets: give successive jobs successive numbers to spread primaries.
+    pub rotation: u32,
+    /// What the [live delays](Plan::live_delays) of the plan are now, in their order; `None` is never. Those that are not
+    /// given are the delays that the branches state.
+    pub live: &'a [Option<Time>],
+}
+
 /// What is known of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
@@ -146,15 +160,15 @@ impl BranchState {
 }
 
 impl Job {
-    /// Starts a job of `plan` at `now`, asking for every primary that need not wait for other branches.
-    ///
-    /// `rotation` moves the choice of targets: give successive jobs successive numbers to spread primaries.
-    pub fn start(plan: Arc<Plan>, now: Time, rotation: u32, actions: &mut Vec<Action>) -> Job {
+    /// Starts a job of `plan`, asking for every primary that need not wait for other branches.
+    pub fn start(plan: Arc<Plan>, start: Start<'_>, actions: &mut Vec<Action>) -> Job {
+        let Start { now, rotation, live } = start;
         let branches = plan.branches().iter().map(BranchState::new).collect();
         let mut job = Job {
             started_at: now,
             now,
             rotation,
+            live: live.to_vec(),
             branches,
             attempts: alloc::vec![AttemptState::Idle; plan.attempts()],
             timers: Timers::default(),

@@ -123,6 +123,13 @@ impl Job {
         last.is_some_and(|last| self.now > self.started_at.saturating_add(last))
     }
 
+    /// How long after the primary's permit a copy is due; `None` when there is no such copy, or it is never due.
+    fn delay(&self, copy: AttemptId) -> Option<Time> {
+        let declared = &self.plan.branches()[copy.branch as usize];
+        let stated = declared.delays().get(usize::from(copy.number) - 1)?;
+        declared.live.and_then(|live| self.live.get(live).copied()).unwrap_or(Some(*stated))
+    }
+
     /// A copy's delay has elapsed.
     pub(super) fn copy_due(&mut self, copy: AttemptId, actions: &mut Vec<Action>) {
         let state = &self.branches[copy.branch as usize];
@@ -135,11 +142,10 @@ impl Job {
     /// Sets the timer of the next copy; asks at once for those whose delay has elapsed.
     pub(super) fn arm_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) {
         loop {
-            let declared = &self.plan.branches()[branch as usize];
             let state = &self.branches[branch as usize];
             let number = state.next_copy;
-            let Some(delay) = declared.delays().get(usize::from(number) - 1) else { return };
-            let due = state.primary_permit.saturating_add(*delay);
+            let Some(delay) = self.delay(AttemptId { branch, number }) else { return };
+            let due = state.primary_permit.saturating_add(delay);
             if due > self.now {
                 self.timers.arm(Timer { due, attempt: AttemptId { branch, number } });
                 return;

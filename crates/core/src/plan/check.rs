@@ -18,6 +18,19 @@ pub(super) fn check(spec: &PlanSpec) -> Result<(), PlanErrors> {
     limiters(&mut faults, &spec.limiters);
     branches(&mut faults, spec);
     stages::check(&mut faults, spec);
+    for (index, delay) in spec.live_delays.iter().enumerate() {
+        let at = |field| move || Field::LiveDelay { index, field };
+        for (field, delay) in
+            [("floor", Some(delay.floor)), ("cap", Some(delay.cap)), ("warming", delay.warming)]
+        {
+            faults.expect(
+                delay != Some(Time::ZERO),
+                at(field),
+                "0s",
+                "more than 0s, since no delay is a race",
+            );
+        }
+    }
     if faults.0.is_empty() { Ok(()) } else { Err(PlanErrors(faults.0)) }
 }
 
@@ -154,6 +167,13 @@ fn branches(faults: &mut Faults, spec: &PlanSpec) {
         }
         if let Some(hedge) = &branch.hedge {
             copies(faults, spec, branch, hedge, index);
+        }
+        if let Some(live) = branch.live {
+            let count = spec.live_delays.len();
+            faults.expect(live < count, at("live"), live, format_args!("an index below {count}"));
+            let delays = branch.hedge.as_ref().map_or(&[][..], |hedge| &hedge.delays);
+            let ok = matches!(delays, [delay] if *delay > Time::ZERO);
+            faults.expect(ok, at("live"), format_args!("{} copies", delays.len()), "one copy, after a delay");
         }
     }
 }

@@ -71,6 +71,13 @@ pub enum Field {
         /// Which field.
         field: &'static str,
     },
+    /// A field of a live hedge delay.
+    LiveDelay {
+        /// Its index.
+        index: usize,
+        /// Which field.
+        field: &'static str,
+    },
 }
 
 impl fmt::Display for Field {
@@ -79,6 +86,7 @@ impl fmt::Display for Field {
             Field::Plan(field) => f.write_str(field),
             Field::Branch { index, name, field } => named(f, "branch", *index, name, field),
             Field::Limiter { index, name, field } => named(f, "limiter", *index, name, field),
+            Field::LiveDelay { index, field } => write!(f, "live delay {index}: {field}"),
         }
     }
 }

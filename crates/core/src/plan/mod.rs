@@ -9,6 +9,7 @@ pub use error::{Field, PlanError, PlanErrors};
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::LiveDelaySpec;
 use crate::Time;
 use crate::job::{AttemptId, Role};
 use stages::Dependents;
@@ -50,6 +51,9 @@ pub struct PlanSpec {
     pub failover_budget: BudgetSpec,
     /// The branch that goes first, to prime what the others then share. Default: all start at once.
     pub leader: Option<Leader>,
+    /// The hedge delays that follow the latency, which branches refer to by index. Like branches share one. A cap defaults
+    /// to the last instant at which a copy of any of them may start.
+    pub live_delays: Vec<LiveDelaySpec>,
     /// Whether missing optional branches of partial results are filled in later. Default: no.
     pub backfill: bool,
     /// The limiters that branches refer to by index.
@@ -69,6 +73,7 @@ impl PlanSpec {
             hedge_budget: BudgetSpec::HEDGES,
             failover_budget: BudgetSpec::FAILOVERS,
             leader: None,
+            live_delays: Vec::new(),
             backfill: false,
             limiters: Vec::new(),
             branches,
@@ -95,6 +100,9 @@ pub struct BranchSpec {
     pub attempt_timeout: Option<Time>,
     /// Its copies. Default: none.
     pub hedge: Option<Hedge>,
+    /// The live delay after which its one copy is due, an index into [`PlanSpec::live_delays`]. The delay in `hedge`, above
+    /// zero, is then what to reckon with where nothing is live, as in a prediction. Default: none.
+    pub live: Option<usize>,
     /// Whether it is sent once more, to another target, when its attempts have failed. Default: no; it takes a repeatable
     /// branch of at least two targets.
     pub failover: bool,
@@ -121,6 +129,7 @@ impl BranchSpec {
             deadline: None,
             attempt_timeout: None,
             hedge: None,
+            live: None,
             failover: false,
             repeatable: false,
             targets: 1,
@@ -265,6 +274,7 @@ pub struct Plan {
     hedge_budget: BudgetSpec,
     failover_budget: BudgetSpec,
     leader: Option<Leader>,
+    live_delays: Vec<LiveDelaySpec>,
     backfill: bool,
     limiters: Vec<LimiterSpec>,
     branches: Vec<Branch>,
@@ -294,6 +304,8 @@ pub struct Branch {
     pub attempt_timeout: Option<Time>,
     /// Its copies.
     pub hedge: Option<Hedge>,
+    /// The live delay after which its one copy is due.
+    pub live: Option<usize>,
     /// Whether it is sent once more, to another target, when its attempts have failed.
     pub failover: bool,
     /// Whether it may be sent twice.
@@ -347,6 +359,7 @@ impl Plan {
                 deadline: b.deadline.or(job_deadline),
                 attempt_timeout: b.attempt_timeout,
                 hedge: b.hedge,
+                live: b.live,
                 failover: b.failover,
                 repeatable: b.repeatable,
                 targets: b.targets,
@@ -374,6 +387,7 @@ impl Plan {
             hedge_budget: spec.hedge_budget,
             failover_budget: spec.failover_budget,
             leader: spec.leader,
+            live_delays: with_caps(spec.live_delays, &branches),
             backfill: spec.backfill,
             limiters: spec.limiters,
             dependents: Dependents::new(branches.len(), |branch| &branches[branch].after),
@@ -406,6 +420,7 @@ impl Plan {
             deadline: b.deadline,
             attempt_timeout: b.attempt_timeout,
             hedge: b.hedge,
+            live: b.live,
             failover: b.failover,
             repeatable: b.repeatable,
             targets: b.targets,
@@ -421,6 +436,7 @@ impl Plan {
             hedge_budget: self.hedge_budget,
             failover_budget: self.failover_budget,
             leader: self.leader,
+            live_delays: self.live_delays.clone(),
             backfill: self.backfill,
             limiters: self.limiters.clone(),
             branches: branches.collect(),
@@ -475,6 +491,11 @@ impl Plan {
     /// The branch that goes first.
     pub fn leader(&self) -> Option<Leader> {
         self.leader
+    }
+
+    /// The hedge delays that follow the latency.
+    pub fn live_delays(&self) -> &[LiveDelaySpec] {
+        &self.live_delays
     }
 
     /// Whether missing optional branches of partial results are filled in later.
@@ -533,4 +554,15 @@ impl Plan {
         };
         Some(self.first_attempts[attempt.branch as usize] + place)
     }
+}
+
+/// Live delays that no copy is sent after.
+fn with_caps(mut delays: Vec<LiveDelaySpec>, branches: &[Branch]) -> Vec<LiveDelaySpec> {
+    for (index, delay) in delays.iter_mut().enumerate() {
+        let hedged = branches.iter().filter(|branch| branch.live == Some(index));
+        let last = hedged.map(|branch| branch.last_useful_start().unwrap_or(Time::MAX)).max();
+        // A cap of nothing would be a race.
+        delay.cap = delay.cap.min(last.unwrap_or(Time::MAX)).max(Time::from_nanos(1));
+    }
+    delays
 }

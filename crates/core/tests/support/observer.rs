@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use fantail_core::job::{
-    Action, AttemptId, Cause, Class, Cut, Event, Failure, Job, NotStarted, Outcome, Role, Verdict,
+    Action, AttemptId, Cause, Class, Cut, Event, Failure, Job, NotStarted, Outcome, Role, Start, Verdict,
 };
-use fantail_core::{Attempts, Ledger, Plan, Time};
+use fantail_core::{Attempts, Ledger, LiveDelay, LiveDelaySpec, Plan, Time};
 
 /// Fails the step unless the condition holds.
 macro_rules! ensure {
@@ -15,6 +15,9 @@ macro_rules! ensure {
         }
     };
 }
+
+#[path = "turns.rs"]
+mod turns;
 
 /// What an attempt is, seen from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +41,8 @@ pub(crate) struct Observer {
     since: Vec<Time>,
     /// Which branches were told that another try is hopeless or unwelcome.
     gave_up: Vec<bool>,
+    /// The plan's live delays, as the job was given them.
+    live: Vec<Option<Time>>,
     /// The leader that followers wait for.
     leading: Option<u32>,
     /// When they stop waiting, once a leader has started.
@@ -52,7 +57,8 @@ impl Observer {
     /// Starts a job and checks that it asks for every primary and for nothing else.
     pub(crate) fn start(plan: &Arc<Plan>, now: Time, rotation: u32) -> (Job, Observer, Vec<Action>) {
         let mut actions = Vec::new();
-        let job = Job::start(Arc::clone(plan), now, rotation, &mut actions);
+        let live = live(plan);
+        let job = Job::start(Arc::clone(plan), Start { now, rotation, live: &live }, &mut actions);
         let n = plan.n() as usize;
         let mut observer = Observer {
             plan: Arc::clone(plan),
@@ -60,6 +66,7 @@ impl Observer {
             outcomes: vec![None; n],
             tried: vec![Vec::new(); n],
             since: vec![now; plan.attempts()],
+            live,
             gave_up: vec![false; n],
             leading: plan.leader().map(|leader| leader.branch as u32),
             head_start_ends: None,
@@ -185,7 +192,8 @@ impl Observer {
         ensure!(class == expected, "asked in class {class:?}");
         let primary = AttemptId::primary(attempt.branch);
         ensure!(self.seen(primary) != Seen::Asked, "a copy was due while the primary queued");
-        let due = self.since[self.index(primary)].saturating_add(delay) <= self.now;
+        let elapsed = |delay| self.since[self.index(primary)].saturating_add(delay) <= self.now;
+        let due = self.delay(attempt).is_some_and(elapsed);
         let brought_forward = branch.attempt_timeout.is_some()
             || events.iter().any(|event| match *event {
                 Event::Failed(other, _) | Event::Refused(other, _) => other.branch == attempt.branch,
@@ -333,12 +341,20 @@ impl Observer {
         in_time && !self.gave_up[branch as usize] && self.plan.attempts_of(branch).any(may)
     }
 
+    /// How long after the primary's permit a copy is due.
+    fn delay(&self, copy: AttemptId) -> Option<Time> {
+        let branch = &self.plan.branches()[copy.branch as usize];
+        let stated = branch.delays()[usize::from(copy.number) - 1];
+        branch.live.map_or(Some(stated), |live| self.live[live])
+    }
+
     /// When the next copy of a branch is due while its primary runs, if it is still of use then.
     fn next_copy_at(&self, branch: u32) -> Option<Time> {
         let declared = &self.plan.branches()[branch as usize];
         let primary = self.index(AttemptId::primary(branch));
-        let next = declared.delays().iter().zip(primary + 1..).find(|(_, i)| self.seen[*i] == Seen::Idle);
-        let at = self.since[primary].saturating_add(*next?.0);
+        let idle = |copy: &AttemptId| copy.role() == Role::Copy && self.seen(*copy) == Seen::Idle;
+        let next = self.plan.attempts_of(branch).find(idle);
+        let at = self.since[primary].saturating_add(self.delay(next?)?);
         let gave_up = self.gave_up[branch as usize];
         let last = declared.last_useful_start().map(|last| self.started_at.saturating_add(last));
         (!gave_up && last.is_none_or(|last| at.max(self.now) <= last)).then_some(at)
@@ -389,65 +405,6 @@ impl Observer {
                 Some(Outcome::Unneeded) | None => true,
             };
             ensure!(started, "{:?} with {tried} attempts started", slot.outcome);
-        }
-        Ok(())
-    }
-
-    /// Rule 11: the followers' wait ends with an answer, a word that all is primed, or the head start; when the leader can
-    /// no longer answer, somebody takes its place.
-    fn follow_leader(&mut self, events: &[Event], before: &Observer) {
-        let Some(mut leader) = self.leading.filter(|_| before.finished.is_none()) else { return };
-        // Before it was cut, which may have been before this step.
-        let primes = |event: &Event| match *event {
-            Event::Primed(attempt) => {
-                let declared = self.plan.attempt_index(attempt).is_some();
-                let ran = declared && attempt.branch == leader && before.seen(attempt) == Seen::Running;
-                ran && self.cut_at(attempt).is_none_or(|at| at >= self.now)
-            }
-            _ => false,
-        };
-        let primed = events.iter().any(primes);
-        let over = self.head_start_ends.is_some_and(|at| at <= self.now);
-        let new = |branch: &u32| {
-            let outcome = self.outcomes[*branch as usize];
-            outcome.is_none() && self.seen(AttemptId::primary(*branch)) != Seen::Idle
-        };
-        if self.outcomes[leader as usize].is_some() {
-            leader = (0..self.plan.n()).find(new).unwrap_or(leader);
-        }
-        let answered = self.outcomes[self.leading.unwrap_or(leader) as usize] == Some(Outcome::Answered);
-        self.leading = (!primed && !over && !answered).then_some(leader);
-    }
-
-    /// Rules 11 and 12: every open branch has been asked for whose turn it is, and no other; whatever can't have its turn
-    /// any more is not open.
-    fn check_turns(&self, before: &Observer) -> Result<(), String> {
-        if self.finished.is_some() {
-            return Ok(());
-        }
-        let open = |branch: u32| self.outcomes[branch as usize].is_none();
-        for (branch, declared) in (0..).zip(self.plan.branches()) {
-            let missing = |first: &usize| self.outcomes[*first].is_some_and(|o| o != Outcome::Answered);
-            let lacks = !declared.tolerates_missing && declared.after.iter().any(missing);
-            let waits = declared.after.iter().any(|first| open(*first as u32));
-            let asked = self.seen(AttemptId::primary(branch)) != Seen::Idle;
-            if let Some(outcome) = self.outcomes[branch as usize] {
-                let follows = outcome == Outcome::NotStarted(NotStarted::Dependency);
-                let late = self.deadline(branch).is_some_and(|at| at <= self.now);
-                ensure!(!follows || lacks || late, "branch {branch} was not started for nothing");
-                ensure!(!asked || !follows, "branch {branch} had its turn");
-                continue;
-            }
-            ensure!(!lacks, "branch {branch} can't have its turn any more");
-            ensure!(!asked || !waits, "branch {branch} was asked for before its turn");
-            match self.leading {
-                None => ensure!(asked || waits, "branch {branch} was not asked for in its turn"),
-                Some(leader) => {
-                    ensure!(asked == (branch == leader), "{leader} leads, and {branch} is {asked}");
-                    let promoted = before.leading != self.leading;
-                    ensure!(!promoted || waits || branch >= leader, "{branch} should lead before {leader}");
-                }
-            }
         }
         Ok(())
     }
@@ -557,6 +514,12 @@ impl Observer {
     fn count_running(&self) -> u64 {
         Role::ALL.map(|role| self.count(Seen::Running, role)).iter().sum()
     }
+}
+
+/// What the live delays of a plan are where nothing was measured.
+pub(crate) fn live(plan: &Plan) -> Vec<Option<Time>> {
+    let delay = |spec: &LiveDelaySpec| LiveDelay::new(*spec).expect("the plan checks it").delay();
+    plan.live_delays().iter().map(delay).collect()
 }
 
 /// The order in which reports that end an attempt count, within one instant.

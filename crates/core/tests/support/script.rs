@@ -22,7 +22,7 @@
 //!   the same answers earned), `leader=NAME/T` with its head start, `rotation=N`.
 //! - `limiter NAME`: `gate=N`, `rate=N/T`, `burst=N`, `cap=T`.
 //! - `branch NAMES: …`: `required`, `optional`, `hedge=T,T`, `race=R` (either makes it repeatable), `distinct`,
-//!   `min_useful=T`, `timeout=T`, `deadline=T`, `targets=N`, `limiter=NAME`, `weight=N`, `failover` (repeatable, and two
+//!   `live=T` or `live=none`: what its live hedge delay is where nothing was measured, `min_useful=T`, `timeout=T`, `deadline=T`, `targets=N`, `limiter=NAME`, `weight=N`, `failover` (repeatable, and two
 //!   targets if nothing else is said), `after=NAME,NAME` `tolerant` of what they lack.
 //! - `at T: …`, in any order of what happens at T: `ok A`, `primed A` (and it runs on), `err A` (permanent), `retry A`
 //!   (retryable), `push A T` (the server asks for a pause of T), `hold L W` and `free L` (somebody else takes W of limiter L, and frees the oldest
@@ -36,7 +36,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::{
+    BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time,
+    WaitFor,
+};
 
 /// One scenario.
 #[derive(Debug)]
@@ -205,6 +208,12 @@ impl Draft {
                 }
                 "race" => branch.hedge = Some(Hedge::race(read(value))),
                 "distinct" => branch.hedge.as_mut().expect("copies come first").distinct = true,
+                "live" => {
+                    branch.live = Some(self.spec.live_delays.len());
+                    let warming = (value != "none").then(|| read(value));
+                    let p95 = Quantile::from_ppm(950_000).expect("it is a level");
+                    self.spec.live_delays.push(LiveDelaySpec { warming, ..LiveDelaySpec::new(p95) });
+                }
                 "min_useful" => branch.hedge.as_mut().expect("copies come first").min_useful = read(value),
                 _ => panic!("unknown setting of a branch: {setting}"),
             }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
-use fantail_core::{BranchSpec, Hedge, Leader, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::{BranchSpec, Hedge, Leader, LiveDelaySpec, Plan, PlanSpec, Quantile, Time, WaitFor};
 use proptest::prelude::*;
 
 use crate::observer::{Observer, Seen};
@@ -45,9 +45,11 @@ prop_compose! {
         after in prop::collection::btree_set(0..12_usize, 0..3),
         stands_alone in any::<bool>(),
         tolerates_missing in any::<bool>(),
+        live in any::<bool>(),
     ) -> BranchSpec {
         delays.sort_unstable();
         let delays: Vec<Time> = delays.into_iter().map(Time::from_nanos).collect();
+        let live = (live && delays.len() == 1 && delays[0] > Time::ZERO).then_some(0);
         let hedge = (!delays.is_empty()).then(|| Hedge {
             distinct: targets as usize > delays.len(),
             min_useful: Time::from_nanos(min_useful),
@@ -58,6 +60,7 @@ prop_compose! {
             deadline: deadline.map(Time::from_nanos),
             attempt_timeout: timeout.map(Time::from_nanos),
             hedge,
+            live,
             failover: failover && targets > 1,
             repeatable: true,
             targets,
@@ -79,8 +82,9 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
     let deadline = prop::option::weighted(0.6, 20..80_u64);
     let leader = prop::option::weighted(0.4, (any::<prop::sample::Index>(), 1..20_u64));
     let at_least = prop::option::of(any::<prop::sample::Index>());
-    (branches, wait_for, at_least, deadline, leader, any::<bool>()).prop_map(
-        |(mut branches, wait_for, at_least, deadline, leader, backwards)| {
+    let warming = prop::option::of(1..15_u64);
+    (branches, wait_for, at_least, deadline, leader, any::<bool>(), warming).prop_map(
+        |(mut branches, wait_for, at_least, deadline, leader, backwards, warming)| {
             let n = branches.len() as u32;
             let wait_for = match wait_for {
                 WaitFor::First(k) => WaitFor::First(k % n + 1),
@@ -106,7 +110,11 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
                 branch: *index.get(&first),
                 head_start: Time::from_nanos(head_start),
             });
-            let spec = PlanSpec { wait_for, at_least, deadline, leader, ..PlanSpec::new("random", branches) };
+            let p95 = Quantile::from_ppm(950_000).expect("it is a level");
+            let warming = warming.map(Time::from_nanos);
+            let live_delays = vec![LiveDelaySpec { warming, ..LiveDelaySpec::new(p95) }];
+            let random = PlanSpec::new("random", branches);
+            let spec = PlanSpec { wait_for, at_least, deadline, leader, live_delays, ..random };
             Arc::new(Plan::new(spec).expect("random plans are valid"))
         },
     )

@@ -10,6 +10,7 @@ mod items;
 mod join;
 mod limiter;
 mod linear;
+mod live;
 mod losers;
 mod permits;
 mod pushback;

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time, WaitFor};
+use fantail_core::{
+    BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time,
+    WaitFor,
+};
 use proptest::prelude::*;
 
 use crate::script::{Happening, Script};
@@ -43,6 +46,7 @@ prop_compose! {
         limiter in prop::option::weighted(0.7, 0..2_usize),
         weight in 1..=2_u32,
         failover in any::<bool>(),
+        live in any::<bool>(),
         after in prop::collection::btree_set(0..5_usize, 0..3),
         stands_alone in prop::bool::weighted(0.6),
         tolerates_missing in any::<bool>(),
@@ -50,6 +54,8 @@ prop_compose! {
     ) -> Branch {
         delays.sort_unstable();
         let delays: Vec<Time> = delays.into_iter().map(ms).collect();
+        // Its cap is a tick of the clock.
+        let live = (live && min_useful > 0 && delays.len() == 1 && delays[0] > Time::ZERO).then_some(0);
         let hedge =
             (!delays.is_empty()).then(|| Hedge { delays, min_useful: ms(min_useful), distinct: false });
         let spec = BranchSpec {
@@ -58,6 +64,7 @@ prop_compose! {
             attempt_timeout: timeout.map(ms),
             repeatable: true,
             hedge,
+            live,
             failover: failover && targets > 1,
             after: if stands_alone { Vec::new() } else { after.into_iter().collect() },
             tolerates_missing,
@@ -93,6 +100,7 @@ prop_compose! {
         copies_limiter in prop::option::of(0..2_usize),
         held in prop::option::of(0..2_usize),
         leader in prop::option::weighted(0.3, (any::<prop::sample::Index>(), 1..20_u64)),
+        warming in prop::option::of(1..12_u64),
         primed in prop::collection::vec(prop::option::of(1..40_u64), 5),
     ) -> Script {
         let mut timeline = Vec::new();
@@ -138,7 +146,10 @@ prop_compose! {
             other => other,
         };
         let first: Vec<usize> = (0..specs.len()).filter(|branch| specs[*branch].after.is_empty()).collect();
+        let p95 = Quantile::from_ppm(950_000).expect("it is a level");
+        let live = LiveDelaySpec { warming: warming.map(ms), ..LiveDelaySpec::new(p95) };
         let plan = Plan::new(PlanSpec {
+            live_delays: vec![live],
             wait_for,
             deadline: Some(ms(deadline)),
             hedge_budget,

@@ -251,6 +251,8 @@ fn nearest(seconds: f64) -> Time {
 
 fn without_copies(plan: &Plan) -> Plan {
     let mut spec = plan.spec();
-    spec.branches.iter_mut().for_each(|branch| branch.hedge = None);
+    for branch in &mut spec.branches {
+        (branch.hedge, branch.live) = (None, None);
+    }
     Plan::new(spec).expect("a plan without its copies is a plan")
 }

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use core::mem;
 use core::ops::Range;
 
-use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Role};
+use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Role, Start};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 
 use super::arriving::Arriving;
@@ -226,7 +226,8 @@ impl<'a> World<'a> {
         let plan = &self.simulation.plan;
         let player = match self.simulation.client {
             None => {
-                let job = Job::start(Arc::clone(plan), self.now, number as u32, &mut self.actions);
+                let start = Start { now: self.now, rotation: number as u32, ..Start::default() };
+                let job = Job::start(Arc::clone(plan), start, &mut self.actions);
                 Player::Job(job)
             }
             Some(client) => Player::Calls(Calls::start(client, plan.n(), self.now, &mut self.actions)),

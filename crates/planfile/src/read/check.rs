@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use fantail_core::{BranchSpec, Field, Plan, PlanError, PlanErrors, PlanSpec, WaitFor};
+use fantail_core::{BranchSpec, Field, LiveDelaySpec, Plan, PlanError, PlanErrors, PlanSpec, Time, WaitFor};
 
 use super::branch::{BranchKeys, Group};
-use super::hedge::resolve;
+use super::hedge::{HedgeRule, resolve};
 use super::limiter::LimiterDraft;
 use super::plan::PlanDraft;
 use super::reader::{At, Reader};
@@ -36,10 +36,15 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
     }
     let mut specs = Vec::new();
     let mut entries = Vec::new();
+    let mut live_delays = Vec::new();
     let mut group_of = Vec::new();
     let mut hedges = HedgeFaults::default();
     for (index, group) in groups.iter().enumerate() {
-        let spec = branch(reader, draft, group, &mut hedges);
+        let mut spec = branch(reader, draft, group, &mut hedges);
+        if let Some(live) = live(draft, group, &spec) {
+            spec.live = Some(live_delays.len());
+            live_delays.push(live);
+        }
         let mut urls_are_right = true;
         let stated = group.keys.latency.as_ref().map(|at| &at.value);
         for (name, i) in group.names.iter() {
@@ -60,6 +65,7 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
         at_least: value(draft.at_least.as_ref()),
         deadline: value(draft.deadline.as_ref()),
         hedge_budget: draft.budget,
+        live_delays,
         backfill: draft.backfill.is_some(),
         limiters: limiters.iter().map(|limiter| limiter.spec.clone()).collect(),
         ..PlanSpec::new(draft.name, specs)
@@ -83,6 +89,22 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
 
 fn value<T: Copy>(stated: Option<&At<T>>) -> Option<T> {
     stated.map(|at| at.value)
+}
+
+/// The live delay of a group whose one copy is due at a percentile: until that is known it is `warming`, or else what a
+/// prediction goes by.
+fn live(draft: &PlanDraft<'_>, group: &Group<'_>, spec: &BranchSpec) -> Option<LiveDelaySpec> {
+    let live = rule(draft, group)?.live()?;
+    let [delay] = spec.hedge.as_ref()?.delays[..] else { return None };
+    (delay > Time::ZERO).then_some(LiveDelaySpec { warming: live.warming.or(Some(delay)), ..live })
+}
+
+/// What is stated of a group's copies.
+fn rule<'a>(draft: &'a PlanDraft<'_>, group: &'a Group<'_>) -> Option<&'a HedgeRule> {
+    match &group.keys.hedge {
+        Some(own) => own.value.as_ref(),
+        None => draft.hedge.as_ref().map(|hedge| &hedge.value),
+    }
 }
 
 /// What the branches of a group have in common; their name is left empty.
@@ -118,10 +140,7 @@ fn branch<'a>(
         reader.fault(group.span.clone(), message);
     }
     let deadline = value(deadline.as_ref());
-    let rule = match &group.keys.hedge {
-        Some(own) => own.value.as_ref(),
-        None => draft.hedge.as_ref().map(|hedge| &hedge.value),
-    };
+    let rule = rule(draft, group);
     let law = latency.as_ref().map(|at| &at.value.law);
     let hedge = rule.map(|rule| resolve(rule, law, deadline.or(value(draft.deadline.as_ref()))));
     let hedge = hedge.transpose().unwrap_or_else(|faults| {
@@ -282,10 +301,7 @@ impl Places<'_, '_> {
 
     fn of_branch(&self, group: &Group<'_>, field: &str) -> Option<Range<usize>> {
         let keys = &group.keys;
-        let rule = match &keys.hedge {
-            Some(own) => own.value.as_ref(),
-            None => self.draft.hedge.as_ref().map(|hedge| &hedge.value),
-        };
+        let rule = rule(self.draft, group);
         match field {
             "deadline" => span(keys.deadline.as_ref()),
             "attempt_timeout" => span(keys.attempt_timeout.as_ref()),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use fantail_core::plan::MAX_COPIES;
-use fantail_core::{BudgetSpec, Hedge, Time};
+use fantail_core::plan::{MAX_COPIES, PPM};
+use fantail_core::{BudgetSpec, Hedge, LiveDelaySpec, Quantile, Time};
 use fantail_model::{Law, Level};
 use toml::de::DeValue;
 
@@ -126,7 +126,7 @@ fn rule(reader: &mut Reader<'_>, entry: &Entry<'_>, table: &mut Table<'_>) -> Op
             let message = format!("`{key}` without a percentile in `after`; it would do nothing");
             reader.fault(entry.key_span.clone(), message);
         }
-        reader.time(&entry).map(|value| At { value, span: entry.span })
+        reader.span(&entry).map(|value| At { value, span: entry.span })
     };
     let warming = of_percentile(reader, "warming");
     let floor = of_percentile(reader, "floor");
@@ -272,6 +272,19 @@ impl fmt::Display for Window {
 }
 
 impl HedgeRule {
+    /// The live delay that a job goes by, when there is one copy and it is due at a percentile.
+    pub(super) fn live(&self) -> Option<LiveDelaySpec> {
+        let Copies::After(list) = &self.copies.value else { return None };
+        let [At { value: After::Percentile(percentile), .. }] = &list[..] else { return None };
+        let quantile = Quantile::from_ppm((percentile.level().p() * f64::from(PPM)).round() as u32).ok()?;
+        Some(LiveDelaySpec {
+            floor: self.floor.as_ref().map_or(LiveDelaySpec::FLOOR, |floor| floor.value),
+            cap: self.cap.unwrap_or(Time::MAX),
+            warming: self.warming,
+            ..LiveDelaySpec::new(quantile)
+        })
+    }
+
     /// When a copy is due, or what is wrong with that.
     fn delay(&self, after: &After, law: Option<&Law>, window: &Window) -> Result<Time, String> {
         let last = window.last();
