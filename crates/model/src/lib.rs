@@ -19,6 +19,7 @@ pub mod sim;
 mod solve;
 pub mod special;
 mod stages;
+pub mod tune;
 
 pub use asymptotes::{Asymptotes, Estimates};
 pub use dependence::{Dependence, DependentJob, Regimes};

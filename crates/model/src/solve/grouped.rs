@@ -126,6 +126,22 @@ impl GroupedPlan {
         self.groups.iter().map(|group| group.count).sum()
     }
 
+    /// The same plan with another deadline of the job, in seconds, infinite for none. Branches that give up with the job
+    /// still do.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: f64) -> GroupedPlan {
+        let mut plan = GroupedPlan { deadline, ..self.clone() };
+        for group in plan.groups.iter_mut().filter(|group| group.deadline >= self.deadline) {
+            group.deadline = f64::INFINITY;
+        }
+        plan
+    }
+
+    /// Whether any branch has copies.
+    pub fn has_copies(&self) -> bool {
+        self.groups.iter().any(|group| !group.delays.is_empty())
+    }
+
     /// The same plan without copies.
     #[must_use]
     pub fn without_copies(&self) -> GroupedPlan {

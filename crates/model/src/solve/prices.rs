@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::job_law::{JobLaw, Method, Side};
 use super::member::Member;
 use super::snapshot::Rest;
-use super::{GroupedPlan, SolveError};
+use super::{Group, GroupedPlan, SolveError};
 use crate::moments::{Upper, stops, upper};
 
 /// How long a loser runs on: an attempt that has not ended when its branch has answered or given up, or its job has ended.
@@ -112,6 +112,25 @@ impl JobLaw {
         Ok(Prices::new(self.plan(), &per_branch, busy, plain))
     }
 
+    /// Copies per primary, as in [`Prices::extra_requests`], without the integrals of the other prices.
+    pub fn extra_requests(&self) -> f64 {
+        self.sum(|group| self.copies(group)) / self.n() as f64
+    }
+
+    /// What the calls of a job cost, as in [`Prices::cost`], without the integrals of the other prices.
+    pub fn cost(&self) -> Option<f64> {
+        let groups = || self.plan().groups.iter().enumerate();
+        let priced = groups().any(|(_, group)| group.cost.is_some());
+        let of =
+            |(i, group): (usize, &Group)| Some(group.count as f64 * group.cost? * (1.0 + self.copies(i)));
+        priced.then(|| total(groups().filter_map(of)))
+    }
+
+    /// Over all branches, of what one of each group adds.
+    fn sum(&self, of: impl Fn(usize) -> f64) -> f64 {
+        total(self.members.iter().enumerate().map(|(i, member)| member.count as f64 * of(i)))
+    }
+
     /// Expected copies of one branch of a group: each starts if the branch and the job are open then.
     ///
     /// # Panics
@@ -145,11 +164,9 @@ impl JobLaw {
         total(delays.into_iter().map(first_at)).min(1.0)
     }
 
-    /// Expected copies of a job that the budget pays for: those that are due after a delay.
-    pub(crate) fn delayed_copies(&self) -> f64 {
-        let positive = f64::MIN_POSITIVE;
-        let members = self.members.iter().enumerate();
-        total(members.map(|(i, member)| member.count as f64 * self.copies_from(i, positive)))
+    /// Expected copies of a job that a budget pays for: those that are due after a delay.
+    pub fn delayed_copies(&self) -> f64 {
+        self.sum(|group| self.copies_from(group, f64::MIN_POSITIVE))
     }
 
     fn copies_from(&self, group: usize, earliest: f64) -> f64 {

@@ -1,0 +1,150 @@
+//! Which plan to choose: the cheapest one that keeps the goals.
+//!
+//! The search changes as little as it may: branches that are required stay so, `at_least` stays as stated (it has no
+//! price), and so do the deadline and k unless [`Levers`] free them. What it looks for is cheap to judge: whether a
+//! quantile keeps its bound is one evaluation of the job's law at that bound, and expected copies are sums.
+//!
+//! - **Copies.** For a number of copies and a gap between them, quality falls as the first delay grows and so does the
+//!   price: the best delay is the latest that keeps the goals, one root.
+//! - **Different branches.** With a price on lateness, each branch has its own best copies (the sum and the product
+//!   over branches separate); the price on lateness is the one root. Every delay is then moved as late as the goals
+//!   allow.
+//! - **Deadline.** A later one completes more jobs, so it is the latest that keeps the goals on time; without such a
+//!   goal it is the earliest that keeps the others.
+//! - **First k.** Fewer answers are never dearer: the largest k that needs no copies, else the smallest allowed.
+
+mod copies;
+mod deadline;
+mod frontier;
+mod goal;
+mod search;
+mod several;
+
+pub use goal::{Goal, Measure};
+
+use alloc::vec::Vec;
+
+use crate::{GroupedPlan, JobLaw, SolveError};
+use search::Search;
+
+/// What the cheapest plan is the cheapest in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Price {
+    /// Attempts beyond one a branch.
+    ExtraRequests,
+    /// What the calls cost.
+    Cost,
+}
+
+/// What the search may change of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Levers {
+    /// Whether the job's deadline may be another one. Without a goal on [`Measure::Complete`] or [`Measure::Failed`] it is
+    /// held all the same: any goal on time could be kept by giving up.
+    pub deadline: bool,
+    /// The fewest answers that the barrier may wait for, 1 to the plan's k.
+    pub least_k: u64,
+    /// For each group whether its branches may have copies.
+    pub hedged: Vec<bool>,
+    /// The most copies of a branch.
+    pub most_copies: usize,
+    /// What a budget pays for: the most copies after a delay, per primary. Infinite without one.
+    pub budget: f64,
+}
+
+/// A question: which plan keeps the goals at the least price.
+///
+/// ```
+/// use fantail_model::tune::{Goal, Levers, Measure, Price, Tuning};
+/// use fantail_model::{Group, GroupedPlan, Law, Level};
+///
+/// let call = Law::from_percentiles(&[(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)])?.law;
+/// let tuning = Tuning {
+///     plan: GroupedPlan::all(Group::new(5, call)),
+///     goals: vec![Goal { measure: Measure::Quantile(Level::above(0.01)?), bound: 2.5, inclusive: false }],
+///     price: Price::ExtraRequests,
+///     levers: Levers { deadline: false, least_k: 5, hedged: vec![true], most_copies: 1, budget: f64::INFINITY },
+/// };
+/// let job = tuning.run()?.choice.expect("one copy is enough");
+/// assert!(job.plan().groups[0].delays[0] > 1.5 && job.extra_requests() < 0.05);
+/// # Ok::<(), fantail_model::SolveError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// The plan as stated. Its copies are not kept: the search chooses them anew.
+    pub plan: GroupedPlan,
+    /// What has to be kept, all of it.
+    pub goals: Vec<Goal>,
+    /// What is to be small.
+    pub price: Price,
+    /// What may be changed.
+    pub levers: Levers,
+}
+
+/// The answer.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// The cheapest plan found that keeps every goal; `None` when none was found. Among equally cheap ones that with the
+    /// largest k and the most complete jobs; without a goal on time, the fastest.
+    ///
+    /// It is at most 2 % dearer than the cheapest there is with evenly spaced copies, 1 % of it for delays of few digits.
+    pub choice: Option<JobLaw>,
+    /// Without a choice, what can be had of each goal, in their order.
+    pub attainable: Vec<Attainable>,
+    /// Plans with the chosen k and deadline (else the stated ones), none of which is both cheaper and better than another,
+    /// the cheapest first.
+    pub frontier: Vec<JobLaw>,
+    /// What the frontier's plans are better in.
+    pub frontier_of: Measure,
+    /// How many plans were solved.
+    pub evaluations: u64,
+}
+
+/// The best figure that can be had of a goal's measure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Attainable {
+    /// With every other goal kept; `None` when the others cannot be kept together.
+    pub with_others: Option<f64>,
+    /// With only the goals on prices kept; `None` when they cannot be.
+    pub alone: Option<f64>,
+}
+
+impl Tuning {
+    /// Searches.
+    ///
+    /// # Errors
+    /// As for [`GroupedPlan::solve`], [`JobLaw::mean`] and [`JobLaw::prices`]; [`SolveError::OutOfRange`] for levers that do
+    /// not fit the plan.
+    pub fn run(&self) -> Result<Tuned, SolveError> {
+        self.check()?;
+        let search = Search::new(self, &self.goals);
+        let choice = search.cheapest()?;
+        let attainable =
+            if choice.is_some() { Vec::new() } else { frontier::attainable(self, search.evaluations())? };
+        let (frontier_of, frontier) = frontier::frontier(&search, choice.as_ref())?;
+        Ok(Tuned { choice, attainable, frontier, frontier_of, evaluations: search.evaluations().get() })
+    }
+
+    /// The cheapest plan alone, as [`Tuned::choice`].
+    ///
+    /// # Errors
+    /// As for [`Tuning::run`].
+    pub fn cheapest(&self) -> Result<Option<JobLaw>, SolveError> {
+        self.check()?;
+        Search::new(self, &self.goals).cheapest()
+    }
+
+    fn check(&self) -> Result<(), SolveError> {
+        let Levers { least_k, hedged, .. } = &self.levers;
+        let out_of_range =
+            |field, value: u64, bound| Err(SolveError::OutOfRange { field, value: value as f64, bound });
+        if *least_k == 0 || *least_k > self.plan.k {
+            return out_of_range("least_k", *least_k, alloc::format!("1 to k, {}", self.plan.k));
+        }
+        if hedged.len() != self.plan.groups.len() {
+            let bound = alloc::format!("one for each of {} groups", self.plan.groups.len());
+            return out_of_range("hedged", hedged.len() as u64, bound);
+        }
+        Ok(())
+    }
+}
