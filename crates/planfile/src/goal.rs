@@ -121,6 +121,16 @@ impl Goal {
         self.bound
     }
 
+    /// Whether the bound is one from above, `<` or `<=`.
+    pub fn is_upper(&self) -> bool {
+        matches!(self.relation, Relation::Below | Relation::AtMost)
+    }
+
+    /// Whether the figure may be the bound itself, `<=` or `>=`.
+    pub fn is_inclusive(&self) -> bool {
+        matches!(self.relation, Relation::AtMost | Relation::AtLeast)
+    }
+
     /// Whether `figure` keeps the bound. `<=` and `>=` leave it a millionth of the bound for rounding; no relation
     /// holds for NaN.
     pub fn is_met(&self, figure: f64) -> bool {

@@ -1,0 +1,227 @@
+//! From plans back to text: what is asked for changes, and nothing else.
+
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_planfile::{Config, RewriteError, like_branches, rewrite};
+use proptest::prelude::*;
+
+fn first(text: &str) -> Plan {
+    Config::parse("plan.toml", text)
+        .unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+        .plans
+        .remove(0)
+        .plan
+}
+
+/// The text with a changed plan; it is checked to state just that.
+fn changed(text: &str, change: impl FnOnce(&mut PlanSpec)) -> String {
+    let mut spec = first(text).spec();
+    // Those of the job follow the job's.
+    for branch in &mut spec.branches {
+        branch.deadline = branch.deadline.filter(|deadline| Some(*deadline) != spec.deadline);
+    }
+    change(&mut spec);
+    let plan = Plan::new(spec).unwrap();
+    let rewritten = rewrite("plan.toml", text, &plan).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(first(&rewritten), plan, "{rewritten}");
+    rewritten
+}
+
+/// The lines that differ, those of the old text first.
+fn difference<'t>(old: &'t str, new: &'t str) -> (Vec<&'t str>, Vec<&'t str>) {
+    let without =
+        |a: &'t str, b: &str| a.lines().filter(|line| !b.lines().any(|other| other == *line)).collect();
+    (without(old, new), without(new, old))
+}
+
+const ENRICH: &str = include_str!("../../../examples/enrich.toml");
+const SEARCH: &str = include_str!("../../../examples/search.toml");
+const READ: &str = include_str!("../../../examples/read.toml");
+
+fn after(millis: &[u64]) -> Hedge {
+    let delays = millis.iter().map(|millis| Time::from_millis(*millis)).collect();
+    Hedge { delays, min_useful: Time::from_millis(800), distinct: false }
+}
+
+#[test]
+fn nothing_changes_where_nothing_is_changed() {
+    for text in [ENRICH, SEARCH, READ] {
+        assert_eq!(changed(text, |_| ()), text);
+    }
+}
+
+#[test]
+fn a_line_changes_for_each_figure_and_comments_stay() {
+    let rewritten = changed(ENRICH, |spec| {
+        spec.deadline = Some(Time::from_millis(2_490));
+        for branch in &mut spec.branches[..3] {
+            branch.hedge = Some(after(&[1_470]));
+        }
+    });
+    assert_eq!(
+        difference(ENRICH, &rewritten),
+        (
+            vec![
+                "deadline = \"2.5s\"               # then the result is what is there, if the required branches are",
+                "hedge = { after = \"p95\", warming = \"1.5s\", extra = \"5%\" }",
+            ],
+            vec![
+                "deadline = \"2.49s\"               # then the result is what is there, if the required branches are",
+                "hedge = { after = \"1.47s\", extra = \"5%\" }",
+            ],
+        )
+    );
+}
+
+#[test]
+fn a_percentile_that_still_says_it_stays() {
+    // With 2 s the p95 of 1.5 s would leave less than the median, so that the copy is due sooner.
+    let moved = Time::from_millis(1_200);
+    let rewritten = changed(ENRICH, |spec| {
+        spec.deadline = Some(Time::from_secs(2));
+        for branch in &mut spec.branches[..3] {
+            branch.hedge.as_mut().unwrap().delays = vec![moved];
+        }
+    });
+    assert_eq!(difference(ENRICH, &rewritten).1.len(), 1, "{rewritten}");
+    assert!(rewritten.contains("after = \"p95\""), "{rewritten}");
+}
+
+#[test]
+fn branches_may_differ_in_their_copies() {
+    let rewritten = changed(ENRICH, |spec| {
+        spec.hedge_budget.share = 120_000;
+        spec.branches[0].hedge = Some(after(&[1_100, 1_400]));
+        spec.branches[1].hedge = Some(after(&[1_300]));
+        spec.branches[2].hedge = None;
+        spec.branches[3].hedge = Some(Hedge::race(2));
+        spec.branches[4].hedge = Some(after(&[1_300]));
+    });
+    let (_, new) = difference(ENRICH, &rewritten);
+    assert_eq!(
+        new,
+        [
+            "hedge = { after = \"1.3s\", extra = \"12%\" }",
+            "type = { hedge = { after = [\"1.1s\", \"1.4s\"] } }                                  # required: without it the job fails",
+            "dates = { hedge = false }",
+            "amounts = { optional = true, hedge = { race = 2 } }    # a result without it is partial, and it is not worth a second call",
+            "summary = { optional = true, cost = 0.004 }",
+        ]
+    );
+}
+
+#[test]
+fn no_copies_at_all_need_no_words() {
+    let rewritten = changed(READ, |spec| spec.branches[0].hedge = None);
+    assert_eq!(
+        difference(READ, &rewritten),
+        (vec!["hedge = { after = \"p95\", floor = \"5ms\", extra = \"5%\" }"], vec![])
+    );
+}
+
+#[test]
+fn another_barrier_keeps_the_roles_of_branches() {
+    let rewritten = changed(ENRICH, |spec| {
+        spec.wait_for = WaitFor::First(4);
+        spec.hedge_budget = BudgetSpec { in_flight: Some(3), burst: 7, ..spec.hedge_budget };
+    });
+    let (_, new) = difference(ENRICH, &rewritten);
+    assert!(new[0].starts_with("wait_for = 4 "), "{rewritten}");
+    assert_eq!(new.iter().filter(|line| line.contains("optional = false")).count(), 3, "{rewritten}");
+    assert!(rewritten.contains("burst = 7, in_flight = 3"), "{rewritten}");
+    let all = changed(SEARCH, |spec| (spec.wait_for, spec.at_least) = (WaitFor::All, Some(0)));
+    assert!(all.contains("wait_for = \"all\"") && all.contains("optional = true"), "{all}");
+    let share = changed(SEARCH, |spec| spec.wait_for = WaitFor::Share(949_999));
+    assert!(share.contains("wait_for = \"94.9999%\""), "{share}");
+}
+
+#[test]
+fn every_way_to_write_a_plan_can_be_rewritten() {
+    for text in [
+        "plan.a.branch.b = {}\n",
+        "[plan.a.branch.b]\n[plan.a.branch.c]\nhedge = { after = \"1s\" }\nrepeatable = true\n",
+        "[plan.a]\nbranch = { b = {}, c = { repeatable = true } }\n[plan.a.hedge]\nafter = \"1s\"\n[plan.a.defaults]\nrepeatable = true\n",
+        "plan = { a = { each = { count = 3, name = \"x-{i}\" } } }\n",
+        "[plan.\"a b\".each]\ncount = 2\nname = \"{i}\"\n[plan.\"a b\".branch]\n\"ü\" = { optional = true }\n",
+    ] {
+        changed(text, |spec| {
+            spec.deadline = Some(Time::from_secs(5));
+            for branch in spec.branches.iter_mut().filter(|branch| branch.repeatable) {
+                branch.hedge = Some(Hedge { min_useful: Time::ZERO, ..after(&[700]) });
+            }
+        });
+    }
+}
+
+#[test]
+fn like_branches_are_a_plan_file() {
+    let text = like_branches("tuned", 1_000, " p50=0.8s,p95=1.5s,p99=2.4s ");
+    let config = Config::parse("new", &text).unwrap();
+    let entry = config.plan("tuned").unwrap();
+    assert_eq!((entry.plan.n(), entry.plan.required()), (1_000, 1_000));
+    assert!(entry.branches[999].law.is_some() && entry.plan.branches()[999].repeatable);
+    let rewritten = changed(&text, |spec| {
+        (spec.wait_for, spec.at_least) = (WaitFor::First(950), Some(900));
+        spec.branches.iter_mut().for_each(|branch| {
+            (branch.required, branch.hedge) = (Some(false), Some(after(&[1_200])));
+        });
+    });
+    assert!(rewritten.lines().count() < 12, "{rewritten}");
+}
+
+#[test]
+fn what_no_text_says_is_refused() {
+    let other = |change: fn(&mut PlanSpec)| {
+        let mut spec = first(ENRICH).spec();
+        change(&mut spec);
+        rewrite("plan.toml", ENRICH, &Plan::new(spec).unwrap()).unwrap_err()
+    };
+    let name = || "enrich".to_owned();
+    assert_eq!(other(|spec| spec.name = "else".to_owned()), RewriteError::NoPlan { name: "else".to_owned() });
+    assert_eq!(other(|spec| spec.branches[0].weight = 2), RewriteError::NotExpressible { name: name() });
+    assert_eq!(other(|spec| spec.branches.truncate(3)), RewriteError::NotExpressible { name: name() });
+    assert!(matches!(rewrite("x", "[plan", &first(ENRICH)), Err(RewriteError::Invalid(_))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever copies, deadline, barrier and roles are asked for, the text says them.
+    #[test]
+    fn text_and_plan_say_the_same(
+        copies in prop::collection::vec(prop::collection::vec(0_u64..1_500, 0..4), 5),
+        millis in 2_500_u64..9_000,
+        k in 0_u32..6,
+        at_least in 0_u32..6,
+        required in prop::collection::vec(any::<bool>(), 5),
+        share in 0_u32..=1_000_000,
+        burst in 1_u32..30,
+    ) {
+        changed(ENRICH, |spec| {
+            spec.wait_for = if k == 0 { WaitFor::All } else { WaitFor::First(k) };
+            spec.at_least = Some(at_least.min(if k == 0 { 5 } else { k }));
+            spec.deadline = Some(Time::from_millis(millis));
+            for ((branch, mut delays), required) in spec.branches.iter_mut().zip(copies).zip(required) {
+                delays.sort_unstable();
+                let race = delays.iter().all(|delay| *delay == 0);
+                let hedge = Hedge { min_useful: Time::from_millis(if race { 0 } else { 700 }), ..after(&delays) };
+                (branch.hedge, branch.required) = (Some(hedge).filter(|hedge| !hedge.delays.is_empty()), Some(required));
+            }
+            let is_delayed = |branch: &BranchSpec| {
+                branch.hedge.as_ref().is_some_and(|hedge| hedge.delays.iter().any(|delay| *delay > Time::ZERO))
+            };
+            // Only copies after a delay have a budget.
+            spec.hedge_budget = if spec.branches.iter().any(is_delayed) {
+                BudgetSpec { share, burst, in_flight: None }
+            } else {
+                BudgetSpec::HEDGES
+            };
+            // Backfill is for optional branches.
+            spec.backfill = true;
+            if spec.branches.iter().all(|branch| branch.required == Some(true)) {
+                spec.branches[0].required = Some(false);
+            }
+        });
+    }
+}
