@@ -19,6 +19,7 @@ pub(crate) struct Args {
 const AFTER_HELP: &str = "\
 Examples:
   fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy all --strategy first:5
+  fantail tune -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --goal 'p99<3s'
   fantail check plan.toml
   fantail serve --demo
 
@@ -29,6 +30,7 @@ Exit codes: 0 done, 1 failure, 2 usage or invalid input, 3 a goal is not met.
 pub(crate) enum Command {
     Check(CheckArgs),
     Predict(PredictArgs),
+    Tune(TuneArgs),
     Serve(ServeArgs),
     Completions(CompletionsArgs),
 }
@@ -128,6 +130,85 @@ pub(crate) enum Format {
     /// A Markdown table.
     Md,
 }
+
+/// Searches for the cheapest plan that meets goals, and shows what more or less money buys.
+#[derive(Debug, clap::Args)]
+#[command(after_help = TUNE_HELP)]
+pub(crate) struct TuneArgs {
+    /// Plan file.
+    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategy"])]
+    pub(crate) file: Option<PathBuf>,
+
+    /// Which plan of the file, where it has several.
+    #[arg(long, value_name = "NAME", requires = "file")]
+    pub(crate) plan: Option<String>,
+
+    /// Number of like branches, 1 to 1000000000.
+    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    pub(crate) n: Option<u32>,
+
+    /// Law of the latency of one call, as for `fantail predict`.
+    #[arg(short, long, value_name = "LAW", requires = "n")]
+    pub(crate) latency: Option<String>,
+
+    /// The plan to start from, in short form: what it states of barrier, `at-least` and deadline is held.
+    #[arg(short, long, value_name = "PLAN", requires = "latency", default_value = "all")]
+    pub(crate) strategy: String,
+
+    /// What the plan has to keep, like `p99<2.5s`; may be given several times.
+    ///
+    /// A measure, `<` or `<=` (for `complete` `>` or `>=`), and a bound: a percentile or `mean` with a duration;
+    /// `complete`, `partial` or `failed` with a share; `extra_requests` or `extra_busy` with a percentage; `cost` with an
+    /// amount.
+    #[arg(short, long = "goal", value_name = "GOAL", required_unless_present = "max_extra_requests")]
+    pub(crate) goals: Vec<String>,
+
+    /// Short for `--goal 'extra_requests<=SHARE'`; takes the place of the budget that a plan file states.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) max_extra_requests: Option<String>,
+
+    /// What the search may change beyond its copies: `deadline`, or `first:K` to wait for K answers or more instead of
+    /// all that the plan waits for; may be given several times.
+    ///
+    /// Where no deadline is stated and a goal bounds `complete` or `failed`, the search sets one if that helps.
+    #[arg(long, value_name = "LEVER")]
+    pub(crate) allow: Vec<String>,
+
+    /// The most copies of a branch beside its primary, 0 to 15.
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=15))]
+    pub(crate) max_copies: u8,
+
+    /// What is to be small.
+    #[arg(long, value_enum, default_value_t = PriceOf::Requests)]
+    pub(crate) price: PriceOf,
+
+    /// Write the plan found into FILE, as a plan file: a copy of the given one with other figures, or a new one.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) emit: Option<PathBuf>,
+
+    /// How to print the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// What is to be small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PriceOf {
+    /// Attempts beyond one a branch.
+    Requests,
+    /// What the calls cost, where branches state it.
+    Cost,
+}
+
+const TUNE_HELP: &str = "\
+Examples:
+  fantail tune -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --goal 'p99<2.5s' \\
+      --goal 'failed<0.5%' --max-extra-requests 5%
+  fantail tune -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --goal 'complete>95%' \\
+      --strategy first:5+at-least:3
+  fantail tune plan.toml --goal 'failed<0.1%' --emit tuned.toml
+
+Exit codes: 0 found, 1 the plan could not be predicted, 2 usage or invalid input, 3 no plan was found that meets the goals.";
 
 /// Serves the plans of a file over HTTP.
 #[derive(Debug, clap::Args)]

@@ -1,0 +1,123 @@
+//! `--emit`: the plan found, as a plan file.
+
+use std::path::Path;
+
+use anyhow::Context;
+use fantail_core::plan::{MAX_BRANCHES, PPM};
+use fantail_core::{BudgetSpec, Hedge, Plan, Time, WaitFor};
+use fantail_model::{Group, GroupedPlan, JobLaw};
+use fantail_planfile::{Config, Goal, like_branches, rewrite};
+
+use super::columns::figure;
+use super::report::{Report, Row};
+use super::request::{Origin, Request, as_tuned};
+use crate::failure::Failure;
+
+/// How every line of a file begins that says where its plan is from.
+const MARK: &str = "# fantail tune: ";
+/// The name of a plan that was not in a file.
+const NAME: &str = "tuned";
+
+/// The text of the plan file.
+pub(super) fn text(report: &Report, choice: &Row) -> anyhow::Result<String> {
+    let (base, source) = match &report.request.origin {
+        Origin::File(stated) => {
+            let path = &stated.path;
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            (text, path.display().to_string())
+        }
+        Origin::Like { n, latency, .. } => {
+            if *n as usize > MAX_BRANCHES {
+                let message = format!("--emit: got {n} branches, a plan file has at most {MAX_BRANCHES}");
+                return Err(Failure::invalid(message));
+            }
+            (like_branches(NAME, *n, latency), "--emit".to_owned())
+        }
+    };
+    let stated = match &report.request.origin {
+        Origin::File(stated) => stated.plan.clone(),
+        Origin::Like { n, .. } => {
+            let config = Config::parse(&source, &base)?;
+            config.plan(NAME).map(|entry| entry.plan.clone()).with_context(|| format!("{n} branches"))?
+        }
+    };
+    let plan = plan(&report.request, &stated, &choice.job)?;
+    let rewritten = rewrite(&source, &base, &plan).with_context(|| source.clone())?;
+    let rest: String = rewritten.split_inclusive('\n').skip_while(|line| line.starts_with(MARK)).collect();
+    Ok(provenance(report, choice) + &rest)
+}
+
+pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+/// Comment lines: the goals, and the figures that were predicted.
+fn provenance(report: &Report, choice: &Row) -> String {
+    let goals: Vec<&str> = report.request.goals.iter().map(Goal::as_str).collect();
+    let figures = report.request.goals.iter().zip(&choice.figures).filter_map(|(goal, value)| {
+        let measure = as_tuned(goal).measure;
+        value.map(|value| format!("{} {}", goal.measure(), figure(measure, value)))
+    });
+    let figures: Vec<String> = figures.collect();
+    format!("{MARK}{}\n{MARK}predicted {}\n", goals.join(", "), figures.join(", "))
+}
+
+/// The stated plan with what was found.
+pub(super) fn plan(request: &Request, stated: &Plan, job: &JobLaw) -> anyhow::Result<Plan> {
+    let found = job.plan();
+    let group_of = match &request.origin {
+        Origin::File(stated) => stated.group_of.clone(),
+        Origin::Like { .. } => {
+            let groups = found.groups.iter().enumerate();
+            groups.flat_map(|(i, group)| std::iter::repeat_n(i, group.count as usize)).collect()
+        }
+    };
+    let mut spec = stated.spec();
+    for (branch, group) in spec.branches.iter_mut().zip(&group_of) {
+        let group = &found.groups[*group];
+        let distinct = branch.hedge.as_ref().is_some_and(|hedge| hedge.distinct);
+        (branch.required, branch.hedge) = (Some(group.required), hedge(group, distinct));
+        // Those of the job follow the job's.
+        branch.deadline = branch.deadline.filter(|_| branch.deadline != stated.deadline());
+    }
+    spec.wait_for = barrier(stated, found);
+    spec.at_least = Some(found.at_least as u32);
+    spec.deadline = time(found.deadline);
+    spec.hedge_budget = budget(stated.hedge_budget(), job);
+    Ok(Plan::new(spec)?)
+}
+
+/// `None` for never.
+fn time(seconds: f64) -> Option<Time> {
+    Time::from_secs_f64(seconds).ok()
+}
+
+fn barrier(stated: &Plan, found: &GroupedPlan) -> WaitFor {
+    let all_required = found.groups.iter().all(|group| group.required);
+    if found.k == u64::from(stated.k())
+        && (stated.wait_for() != WaitFor::All || all_required || stated.required() < stated.n())
+    {
+        stated.wait_for()
+    } else {
+        WaitFor::First(found.k as u32)
+    }
+}
+
+fn hedge(group: &Group, distinct: bool) -> Option<Hedge> {
+    let delays: Vec<Time> = group.delays.iter().map(|delay| time(*delay).unwrap_or(Time::LONGEST)).collect();
+    let min_useful = time(group.min_useful).unwrap_or(Time::ZERO);
+    (!delays.is_empty()).then_some(Hedge { delays, min_useful, distinct })
+}
+
+/// A budget that pays for the copies: what is stated if that is enough, else whole percents.
+fn budget(stated: BudgetSpec, job: &JobLaw) -> BudgetSpec {
+    let due = job.delayed_copies() / job.n() as f64;
+    if due == 0.0 {
+        return BudgetSpec::HEDGES;
+    }
+    // Delays are whole nanoseconds: what is due is the share that was asked for, or a little more.
+    let due = (due * f64::from(PPM) / 1.000_001).ceil() as u32;
+    let whole = PPM / 100;
+    let share = if due <= stated.share { stated.share } else { (due.div_ceil(whole) * whole).min(PPM) };
+    BudgetSpec { share, ..stated }
+}

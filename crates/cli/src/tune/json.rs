@@ -1,0 +1,186 @@
+//! `--format json`: `fantail.tune/1`, every number in full precision, times in seconds.
+//!
+//! What is infinite, not stated or not known is `null`.
+
+use fantail_model::Group;
+use serde::{Serialize, Serializer};
+
+use super::report::{Report, Row, missed};
+use super::request::{Origin, as_tuned};
+use super::text::held;
+
+pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(&document(report))?;
+    json.push(b'\n');
+    Ok(json)
+}
+
+#[derive(Serialize)]
+struct Document<'r> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<&'r str>,
+    feasible: bool,
+    goals: Vec<Asked<'r>>,
+    held: Vec<String>,
+    without_copies: Entry,
+    as_stated: Option<Entry>,
+    tuned: Option<Entry>,
+    frontier: Vec<Entry>,
+    frontier_of: Option<String>,
+    doubts: Vec<Doubted<'r>>,
+    advice: &'r [String],
+    assumes: &'r [String],
+    fit_error: Option<f64>,
+    method: &'static str,
+    evaluations: u64,
+}
+
+/// A goal, and what is had of it.
+#[derive(Serialize)]
+struct Asked<'r> {
+    goal: &'r str,
+    measure: String,
+    bound: f64,
+    without_copies: Option<f64>,
+    tuned: Option<f64>,
+    /// Without a tuned plan: the best with the others kept, and with only those on prices.
+    best_with_others: Option<f64>,
+    best_with_prices: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    k: u64,
+    at_least: u64,
+    deadline_s: Option<f64>,
+    branches: Vec<Branches>,
+    figures: Figures,
+    complete: f64,
+    partial: f64,
+    failed: f64,
+    extra_requests: f64,
+    extra_busy: Option<f64>,
+    cost: Option<f64>,
+}
+
+/// Like branches.
+#[derive(Serialize)]
+struct Branches {
+    names: String,
+    count: u64,
+    required: bool,
+    copies_after_s: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct Doubted<'r> {
+    what: &'r str,
+    figures: Figures,
+    missed: Vec<&'r str>,
+}
+
+/// What each goal is about, by its measure, in their order.
+struct Figures(Vec<(String, Option<f64>)>);
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
+    }
+}
+
+fn document(report: &Report) -> Document<'_> {
+    let request = &report.request;
+    let (n, latency, file, plan) = match &request.origin {
+        Origin::Like { n, latency, .. } => (Some(*n), Some(latency.as_str()), None, None),
+        Origin::File(stated) => {
+            (None, None, Some(stated.path.display().to_string()), Some(stated.plan.name()))
+        }
+    };
+    let doubted = report.doubts.iter().map(|doubt| Doubted {
+        what: &doubt.what,
+        figures: figures(report, &doubt.figures),
+        missed: missed(&request.goals, &doubt.figures).0.iter().map(|goal| goal.as_str()).collect(),
+    });
+    let frontier_of = request.goals.iter().find(|goal| as_tuned(goal).measure == report.frontier_of);
+    Document {
+        schema: "fantail.tune/1",
+        n,
+        latency,
+        file,
+        plan,
+        feasible: report.choice.is_some(),
+        goals: asked(report),
+        held: held(report),
+        without_copies: entry(report, &report.plain),
+        as_stated: report.stated.as_ref().map(|row| entry(report, row)),
+        tuned: report.choice.as_ref().map(|row| entry(report, row)),
+        frontier: report.frontier.iter().map(|row| entry(report, row)).collect(),
+        frontier_of: frontier_of.map(|goal| goal.measure().to_string()),
+        doubts: doubted.collect(),
+        advice: &report.advice,
+        assumes: &report.assumes,
+        fit_error: request.fit_error,
+        method: "exact",
+        evaluations: report.evaluations,
+    }
+}
+
+fn asked(report: &Report) -> Vec<Asked<'_>> {
+    let tuned = |i: usize| report.choice.as_ref().and_then(|row| row.figures[i]);
+    let best = |i: usize| report.attainable.get(i);
+    let goals = report.request.goals.iter().enumerate();
+    let asked = goals.map(|(i, goal)| Asked {
+        goal: goal.as_str(),
+        measure: goal.measure().to_string(),
+        bound: goal.bound(),
+        without_copies: finite(report.plain.figures[i]),
+        tuned: finite(tuned(i)),
+        best_with_others: finite(best(i).and_then(|best| best.with_others)),
+        best_with_prices: finite(best(i).and_then(|best| best.alone)),
+    });
+    asked.collect()
+}
+
+fn entry(report: &Report, row: &Row) -> Entry {
+    let plan = row.job.plan();
+    let branches = |(i, group): (usize, &Group)| Branches {
+        names: report.request.label(i),
+        count: group.count,
+        required: group.required,
+        copies_after_s: group.delays.clone(),
+    };
+    Entry {
+        k: plan.k,
+        at_least: plan.at_least,
+        deadline_s: finite(Some(plan.deadline)),
+        branches: plan.groups.iter().enumerate().map(branches).collect(),
+        figures: figures(report, &row.figures),
+        complete: row.complete,
+        partial: row.partial,
+        failed: row.failed,
+        extra_requests: row.extra_requests,
+        extra_busy: finite(row.extra_busy),
+        cost: row.cost,
+    }
+}
+
+/// Times are named with their unit.
+fn figures(report: &Report, values: &[Option<f64>]) -> Figures {
+    let name = |goal: &fantail_planfile::Goal| {
+        let unit = if as_tuned(goal).measure.is_time() { "_s" } else { "" };
+        format!("{}{unit}", goal.measure())
+    };
+    let goals = report.request.goals.iter().zip(values);
+    Figures(goals.map(|(goal, value)| (name(goal), finite(*value))).collect())
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}
