@@ -13,6 +13,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::done::Answer;
 use crate::fanout::{Run, Shared};
 use crate::held::{Held, Live};
+use crate::inputs::Tap;
 use crate::limiter::{Letter, Mailbox, Permit};
 use crate::live::Gauges;
 use crate::wakes::{Wakes, Woken};
@@ -29,6 +30,7 @@ pub(crate) struct Driver<'f> {
     clock: Clock,
     job: Job,
     calls: Vec<Run<'f>>,
+    taps: Vec<Tap>,
     held: Held<'f>,
     gauges: Gauges,
     wakes: Arc<Wakes>,
@@ -58,6 +60,7 @@ impl<'f> Driver<'f> {
         shared: Arc<Shared>,
         id: Option<JobId>,
         calls: Vec<Run<'f>>,
+        taps: Vec<Tap>,
         streamed: bool,
     ) -> Driver<'f> {
         let plan = Arc::clone(&shared.plan);
@@ -78,6 +81,7 @@ impl<'f> Driver<'f> {
             clock,
             job,
             calls,
+            taps,
             gauges: Gauges::new(plan, Arc::clone(&shared.live)),
             held: Held::new(attempts, Arc::clone(&mailbox)),
             mailbox,
@@ -394,6 +398,9 @@ impl<'f> Driver<'f> {
                 },
             );
             if won {
+                for tap in &mut self.taps {
+                    tap.pass(attempt.branch, &answer);
+                }
                 self.answers[attempt.branch as usize] = Some(answer);
                 self.arrived.iter_mut().for_each(|arrived| arrived.push_back(attempt.branch));
             }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::done::Answer;
 use crate::driver::Driver;
+use crate::inputs::Tap;
 use crate::live::Live;
 use crate::sync::Mutex;
 use crate::{
@@ -96,7 +97,14 @@ impl Fanout {
     /// A job to give branches to. Nothing runs before [`JobBuilder::join`] is polled.
     pub fn job<'f>(&self) -> JobBuilder<'f> {
         let branches = self.plan().branches().iter().map(|_| None).collect();
-        JobBuilder { shared: Arc::clone(&self.shared), id: None, until: None, branches, misuses: Vec::new() }
+        JobBuilder {
+            shared: Arc::clone(&self.shared),
+            id: None,
+            until: None,
+            branches,
+            taps: Vec::new(),
+            misuses: Vec::new(),
+        }
     }
 }
 
@@ -165,6 +173,7 @@ pub struct JobBuilder<'f> {
     id: Option<JobId>,
     until: Option<Instant>,
     branches: Vec<Option<Run<'f>>>,
+    taps: Vec<Tap>,
     misuses: Vec<Misuse>,
 }
 
@@ -313,6 +322,15 @@ impl<'f> JobBuilder<'f> {
         self
     }
 
+    /// How many branches the plan has.
+    pub(crate) fn branches(&self) -> u32 {
+        self.shared.plan.n()
+    }
+
+    pub(crate) fn add_tap(&mut self, tap: Tap) {
+        self.taps.push(tap);
+    }
+
     fn give(&mut self, name: &str, run: Run<'f>) -> u32 {
         let Some(branch) = self.shared.plan.branch(name) else {
             self.misuses.push(Misuse::Unknown(name.to_owned()));
@@ -374,7 +392,7 @@ impl<'f> JobBuilder<'f> {
     }
 
     fn drive(self, streamed: bool) -> Result<Driver<'f>, JoinError> {
-        let JobBuilder { mut shared, id, until, branches, mut misuses } = self;
+        let JobBuilder { mut shared, id, until, branches, taps, mut misuses } = self;
         let names = shared.plan.branches().iter().map(|declared| &declared.name);
         let missing = branches.iter().zip(names).filter(|(run, _)| run.is_none());
         // One that counts wrongly says so itself.
@@ -388,7 +406,8 @@ impl<'f> JobBuilder<'f> {
             let left = span(until.saturating_duration_since(Instant::now()));
             shared = Arc::new(shared.with_plan(Arc::new(shared.plan.within(left))));
         }
-        Ok(Driver::start(shared, id, branches.into_iter().flatten().collect(), streamed))
+        let calls = branches.into_iter().flatten().collect();
+        Ok(Driver::start(shared, id, calls, taps, streamed))
     }
 }
 

@@ -17,6 +17,7 @@ mod pushback;
 mod reentrancy;
 mod running;
 mod spawned;
+mod stages;
 mod stamps;
 mod streamed;
 mod support;
