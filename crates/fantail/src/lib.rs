@@ -1,7 +1,23 @@
 //! Fan-outs on tokio.
 //!
-//! A [`Fanout`] is a plan with the limiters and the budget that its jobs share. Each job drives the machine of
+//! A [`Fanout`] is a plan with the limiters and the budgets that its jobs share. Each job drives the machine of
 //! [`fantail_core`] inside the caller's task: no task is spawned, and dropping the future drops all that it started.
+//!
+//! | to | use |
+//! |---|---|
+//! | give branches their calls | [`JobBuilder::required`], [`JobBuilder::optional`], [`JobBuilder::each`] |
+//! | call one that can be called once | [`JobBuilder::once`] |
+//! | have a branch for each item, or each batch of items | [`Pattern`], [`JobBuilder::items`], [`JobBuilder::batches`] |
+//! | pass answers on to later branches | [`JobBuilder::inputs`] |
+//! | take answers as they come | [`JobBuilder::start`], [`Running`] |
+//! | answer with a stream | [`Attempt::stream`] |
+//! | compute for long, or block | [`Attempt::spawn`], [`Attempt::spawn_blocking`] |
+//! | run a job inside a branch | [`JobBuilder::until`] |
+//! | have an upstream do the work once | [`Attempt::key`], [`JobBuilder::id`] |
+//! | share an account with work outside jobs | [`Limiters`], [`SharedLimiter::acquire`] |
+//! | fill in what a result lacked | [`backfill`] |
+//! | wrap a service of tower | `tower::PlanLayer` |
+//! | measure | [`Observer`], or a subscriber of `tracing` |
 //!
 //! ```
 //! use fantail::{AttemptError, Fanout, Limiters};

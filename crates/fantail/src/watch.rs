@@ -1,6 +1,7 @@
 //! Who hears what becomes of a job: observers, and whoever subscribes to `tracing`.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Cut, Failure, Refusal, Role, Verdict};
@@ -175,7 +176,8 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.over {
-            self.note(Note::Dropped);
+            // Perhaps in the course of a panic, in which another one would end the process.
+            drop(catch_unwind(AssertUnwindSafe(|| self.note(Note::Dropped))));
             self.span.record("verdict", "dropped");
         }
     }

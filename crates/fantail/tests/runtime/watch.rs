@@ -113,6 +113,29 @@ async fn an_observer_hears_of_a_job_that_is_dropped_and_of_no_other_plans_jobs()
     assert!(scribe.take().is_empty());
 }
 
+/// Panics at every end, and when a job is dropped.
+struct Fragile;
+
+impl Observer for Fragile {
+    fn note(&self, _plan: &Plan, note: Note<'_>) {
+        assert!(!matches!(note, Note::Ended(..) | Note::Dropped), "it panics");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_ends_its_job_and_keeps_no_permit() {
+    let plan = fanout(PlanSpec { limiters: vec![gate(2)], ..PlanSpec::new("plan", limited(3)) });
+    for answers in [true, false] {
+        let observed = plan.observed(Arc::new(Fragile));
+        let mut job = observed.job();
+        let _answers =
+            job.each(move |_| async move { if answers { after(5, ()).await } else { fails(5, "E").await } });
+        assert!(tokio::spawn(job.join()).await.unwrap_err().is_panic());
+        let account = plan.limiter(0).unwrap();
+        assert_eq!((account.held(), account.waiting()), (0, 0));
+    }
+}
+
 /// Writes down the names of spans with the span that they are in, and which span an event of a branch is in.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Written>>);
