@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_model::sim::{Credit, Failures, Scenario, Server, Simulation};
 use fantail_model::{
     Attempt, BranchAt, FailingBranch, FailingGroup, FailingPlan, Group, GroupedPlan, Law, Level, Sends,
 };
@@ -281,6 +283,79 @@ fn verdicts_are_what_every_state_of_the_branches_gives() {
     check([1, 1, 2, 2], 6, 2, f64::INFINITY);
     check([2, 0, 3, 0], 1, 0, f64::INFINITY);
     check([0, 0, 0, 5], 2, 1, 1.4);
+}
+
+/// The simulator plays the machine that runs plans, which brings copies forward and fails over by its own rules.
+#[test]
+fn plans_with_failures_are_solved_and_played_alike() {
+    const JOBS: u64 = 40_000;
+    let (answer, failure) = (log_normal(0.2, 0.7), log_normal(0.1, 0.5));
+    let server = |branches: &[&str], retryable: f64, permanent: f64| Server {
+        branches: branches.iter().map(|name| (*name).to_owned()).collect(),
+        replicas: 3,
+        failures: Failures { retryable, permanent, law: Some(failure.clone()) },
+        ..Server::new(branches[0])
+    };
+    let servers = vec![server(&["a", "b"], 0.08, 0.02), server(&["c", "d"], 0.2, 0.05)];
+    let spec = |name: &str, required: bool, delay: f64, timeout: Option<Time>| BranchSpec {
+        required: Some(required),
+        repeatable: true,
+        targets: 3,
+        failover: delay.is_infinite(),
+        hedge: delay.is_finite().then(|| Hedge {
+            min_useful: Time::from_millis(50),
+            ..Hedge::after(Time::from_secs_f64(delay).unwrap())
+        }),
+        attempt_timeout: timeout,
+        ..BranchSpec::new(name)
+    };
+    let check = |delay: f64, timeout: Option<Time>, wait_for: WaitFor, at_least: u32| {
+        let branches = [("a", true), ("b", true), ("c", false), ("d", false)];
+        let deadline = Time::from_millis(900);
+        let specs = branches.map(|(name, required)| spec(name, required, delay, timeout)).to_vec();
+        let budget = BudgetSpec { share: 1_000_000, burst: 1_000, in_flight: None };
+        let plan = PlanSpec {
+            wait_for,
+            at_least: Some(at_least),
+            deadline: Some(deadline),
+            hedge_budget: budget,
+            failover_budget: budget,
+            ..PlanSpec::new("failing", specs)
+        };
+        let plan = Plan::new(plan).unwrap();
+        let group = |required: bool, retryable: f64, permanent: f64| {
+            let attempt = Attempt::new(answer.clone()).retryable(retryable, failure.clone()).unwrap();
+            let attempt = attempt.permanent(permanent, failure.clone()).unwrap();
+            let attempt = attempt.timeout(timeout.map_or(f64::INFINITY, Time::as_secs_f64)).unwrap();
+            let min_useful = if delay.is_finite() { 0.05 } else { 0.0 };
+            let branch = FailingBranch { min_useful, ..branch(attempt, Sends::Copy(delay)) };
+            FailingGroup { count: 2, required, branch }
+        };
+        let groups = vec![group(true, 0.08, 0.02), group(false, 0.2, 0.05)];
+        let k = u64::from(plan.k());
+        let job = FailingPlan { groups, k, at_least: at_least.into(), deadline: 0.9 }.solve().unwrap();
+        let scenario =
+            Scenario { servers: servers.clone(), credit: Credit::Unlimited, ..Scenario::default() };
+        let simulation = Simulation::new(plan.into(), vec![answer.clone(); 4], scenario, 5).unwrap();
+        let played = simulation.run(0..JOBS).unwrap();
+        for t in [0.1, 0.2, 0.4, 0.7, 0.9] {
+            let at = Time::from_secs_f64(t).unwrap();
+            let pairs = [
+                (job.complete(t).unwrap(), played.complete_by(at).value()),
+                (job.partial(t).unwrap(), played.partial_by(at).value()),
+                (job.failed(t).unwrap(), played.failed_by(at).value()),
+            ];
+            for (exact, seen) in pairs {
+                let band = 4.5 * (exact * (1.0 - exact) / JOBS as f64).sqrt() + 2e-5;
+                assert!((exact - seen).abs() < band, "{delay} {timeout:?} at {t}: {exact} but played {seen}");
+            }
+        }
+    };
+    check(0.3, None, WaitFor::All, 2);
+    check(f64::INFINITY, None, WaitFor::All, 3);
+    check(f64::INFINITY, None, WaitFor::First(3), 2);
+    check(0.25, Some(Time::from_millis(400)), WaitFor::All, 2);
+    check(f64::INFINITY, Some(Time::from_millis(400)), WaitFor::First(3), 3);
 }
 
 #[test]
