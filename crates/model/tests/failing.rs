@@ -398,6 +398,8 @@ fn numbers_that_make_no_attempt_or_plan_are_refused() {
     assert_eq!(plan(3, 2, 3, 1.0), Err("at_least: got 3, expected 0 to k, 2".into()));
     assert!(plan(0, 1, 1, 1.0).is_err() && plan(3, 2, 2, f64::NAN).is_err());
     assert!(plan(100_000, 50_000, 50_000, 1.0).is_err());
+    assert!(plan(1_000_000, 1, 1, 1.0).is_err());
+    assert!(plan(150, 75, 75, 1.0).is_ok());
     assert!(plan(u64::MAX, 1, 1, 1.0).is_err());
 }
 

@@ -212,6 +212,22 @@ fn items_are_taken_in_order_whatever_their_counts() {
     assert_eq!(Stage::batches(&items, 20, None).unwrap(), Stage::all(&[(1, whole)]).unwrap());
 }
 
+/// A tree without overheads waits for all its leaves, and so does a single stage.
+#[test]
+fn nestings_that_change_nothing_are_taken_away() {
+    let (call, other) = (branch(log_normal(1.0, 1.0)), branch(exponential()));
+    let leaves = [(6, call.clone()), (2, other.clone())];
+    let flat = Stage::all(&[(8, call.clone())]).unwrap();
+    assert_eq!(Stage::tree(&[(8, call.clone())], 4, None).unwrap(), flat);
+    assert_eq!(Stage::batches(&[(8, call.clone())], 1, None).unwrap(), flat);
+    let exact = GroupedPlan::all(Group::new(8, log_normal(1.0, 1.0))).solve().unwrap().mean().unwrap();
+    assert_eq!(flat.solve().mean(), exact);
+    assert_eq!(Stage::tree(&leaves, 8, None).unwrap(), Stage::all(&leaves).unwrap());
+    for one in [Stage::then(&[(1, call.clone())]), Stage::all(&[(1, call.clone())])] {
+        assert_eq!(one.unwrap(), call);
+    }
+}
+
 /// Without any overhead larger batches only make the slowest of them slower.
 #[test]
 fn batches_need_an_overhead_to_pay() {
@@ -277,6 +293,17 @@ fn the_verdicts_of_a_sequence_are_counts_of_a_poisson_process() {
 }
 
 #[test]
+fn nothing_at_least_is_never_too_late() {
+    let least = Some(Stage::fixed(0.0).unwrap());
+    let plan = StagedPlan { least, deadline: 1.0, ..StagedPlan::new(sequence(2, exponential())) };
+    let verdicts = plan.solve().verdicts();
+    assert_eq!(verdicts.failed, Figure { value: 0.0, method: Method::Exact });
+    holds(verdicts.partial, 2.0 * (-1.0_f64).exp());
+    let at_once = Stage::first(1, &[(1, Stage::fixed(0.0).unwrap()), (1, branch(exponential()))]).unwrap();
+    assert_eq!(bounds(at_once.solve().quantile(above(0.01))), (0.0, 0.0));
+}
+
+#[test]
 fn heavy_tails_are_bounded_at_every_level() {
     for law in [
         log_normal(1.0, 10.0),
@@ -313,7 +340,8 @@ fn what_makes_no_stage_is_refused_with_its_bound() {
     assert!(Stage::all(&[(u64::MAX, call()), (u64::MAX, call())]).is_err());
     let different: Vec<_> = (1..=200).map(|i| (1, branch(log_normal(f64::from(i), 1.0)))).collect();
     assert!(matches!(Stage::first(50, &different), Err(SolveError::TooLarge { .. })));
-    let deep = (0..100).try_fold(call(), |stage, _| Stage::then(&[(1, stage)]));
+    assert!(matches!(Stage::first(5, &[(1 << 39, call())]), Err(SolveError::TooLarge { .. })));
+    let deep = (0..100).try_fold(call(), |stage, _| Stage::then(&[(1, stage), (1, call())]));
     assert_eq!(text(deep), "stages within stages: got 65, expected at most 64");
 }
 

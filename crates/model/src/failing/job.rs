@@ -97,7 +97,8 @@ impl FailingPlan {
     /// The law of this plan's job.
     ///
     /// # Errors
-    /// [`SolveError::OutOfRange`] for a number that makes no plan; [`SolveError::TooLarge`] for many optional branches.
+    /// [`SolveError::OutOfRange`] for a number that makes no plan; [`SolveError::TooLarge`] for more than
+    /// some 2,000 optional branches, or 150 under a barrier amid them.
     pub fn solve(&self) -> Result<FailingJob, SolveError> {
         let n = self.groups.iter().fold(0_u64, |n, group| n.saturating_add(group.count));
         let range = |field, value: f64, ok: bool, bound| {
@@ -116,7 +117,8 @@ impl FailingPlan {
         }
         let required = plan.groups.iter().filter(|group| group.required).map(|group| group.count).sum();
         let job = FailingJob { plan, n, required };
-        let terms = (n - required) as f64 * job.fewest_complete() as f64 * (job.most_lost() + 1) as f64;
+        let optional = (n - required) as f64;
+        let terms = optional * (job.fewest_complete() as f64 * (job.most_lost() + 1) as f64).max(optional);
         if terms > MOST_TERMS {
             let what = "optional branches that may fail, in terms";
             return Err(SolveError::TooLarge { what, value: terms, bound: MOST_TERMS });
@@ -258,6 +260,10 @@ struct Counts<'a> {
 }
 
 impl Counts<'_> {
+    fn branches(&self) -> impl Iterator<Item = &BranchAt> {
+        self.optional.iter().flat_map(|(count, at)| (0..*count).map(move |_| at))
+    }
+
     fn n(&self) -> u64 {
         self.optional.iter().map(|(count, _)| count).sum()
     }
@@ -295,18 +301,16 @@ impl Counts<'_> {
         if most == 0 {
             return 0.0;
         }
-        let mut by_answers = vec![1.0];
-        for (count, at) in self.optional {
-            for _ in 0..*count {
-                by_answers.push(0.0);
-                for x in (1..by_answers.len()).rev() {
-                    by_answers[x] = by_answers[x] * at.lost() + by_answers[x - 1] * at.answered;
-                }
-                by_answers[0] *= at.lost();
+        let mut by_answers = vec![0.0; most as usize];
+        by_answers[0] = 1.0;
+        for at in self.branches() {
+            for x in (1..by_answers.len()).rev() {
+                by_answers[x] = by_answers[x] * at.lost() + by_answers[x - 1] * at.answered;
             }
+            by_answers[0] *= at.lost();
         }
         let fewest = self.n().saturating_sub(self.most_lost);
-        by_answers.iter().take(most as usize).skip(fewest as usize).sum()
+        by_answers.iter().skip(fewest as usize).sum()
     }
 
     /// `P(O >= 1, X < k - R, L <= n - m)`.
@@ -319,8 +323,7 @@ impl Counts<'_> {
         let mut none = vec![0.0; answers * losses];
         let mut some = none.clone();
         none[0] = 1.0;
-        let branches = self.optional.iter().flat_map(|(count, at)| (0..*count).map(move |_| at));
-        for at in branches {
+        for at in self.branches() {
             for x in (0..answers).rev() {
                 for l in (0..losses).rev() {
                     let here = x * losses + l;

@@ -49,7 +49,7 @@ impl Bounds {
     pub(super) fn of(stage: &Stage) -> Bounds {
         let (from, to) = span(stage);
         let scout = Bounds::on(stage, from / SCOUT as f64, to, SCOUT);
-        let narrowest = scout.up.median().min(to) * NARROWEST / stage.longest;
+        let narrowest = scout.up.median().clamp(1.0 / LATEST, to) * NARROWEST / stage.longest;
         let mut bounds = Bounds::on(stage, narrowest, to, FIRST);
         for _ in 0..3 {
             let (width, cells) = (bounds.width(), bounds.down.lattice.cells as f64);

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::convolve;
+use super::{barrier_terms, convolve};
 use crate::solve::Tally;
 use crate::special::{barrier_hazard, complement};
 
@@ -95,9 +95,7 @@ impl Lattice {
             }
             _ => Tally::new(curves.iter().map(|(count, curve)| (*count, curve[point]))).hazard(n - k + 1),
         };
-        let terms =
-            if curves.len() == 1 || k == n { 10 * curves.len() } else { n as usize * (n - k + 1) as usize };
-        self.add_work(terms * self.points());
+        self.add_work(10 * barrier_terms(k, n, parts.len()) as usize * self.points());
         let calls = parts.iter().map(|(count, law)| *count as f64 * law.calls).sum();
         rounded((0..self.points()).map(&hazard), hazard(self.points()), calls)
     }

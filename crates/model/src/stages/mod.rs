@@ -66,7 +66,7 @@ const MOST_IN_SEQUENCE: f64 = 1e6;
 /// Each takes a sum.
 const MOST_NODES: usize = 1_000;
 const MOST_DEPTH: usize = 64;
-/// Terms for each time on the lattice, of different stages under a barrier below all.
+/// Terms for each time on the lattice, under a barrier below all.
 const MOST_TERMS: f64 = 2e4;
 
 impl Stage {
@@ -90,6 +90,9 @@ impl Stage {
     /// [`SolveError::OutOfRange`] for no stage, a count that is 0 or too large, more than 10^6 calls one after another,
     /// 1,000 different stages or a nesting of 64.
     pub fn then(parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
+        if let [(1, only)] = parts {
+            return Ok(only.clone());
+        }
         let longest = parts.iter().map(|(count, part)| *count as f64 * part.longest).sum();
         Stage::new(Node::Then(parts.to_vec()), parts, longest)
     }
@@ -99,23 +102,35 @@ impl Stage {
     /// # Errors
     /// As for [`Stage::then`], with at most 10^12 calls in all.
     pub fn all(parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
-        let n = parts.iter().fold(0_u64, |n, (count, _)| n.saturating_add(*count));
-        Stage::first(n.max(1), parts)
+        // All of alike stages that wait for all are one stage that does.
+        if let [(count, part)] = parts
+            && let Node::First { k, parts: inner } = &*part.node
+            && *k == total(inner)
+            && part.calls * *count as f64 <= MOST_CALLS
+            && *count > 0
+        {
+            let inner: Vec<_> = inner.iter().map(|(n, stage)| (n * count, stage.clone())).collect();
+            return Stage::all(&inner);
+        }
+        Stage::first(total(parts).max(1), parts)
     }
 
     /// Stages side by side, until `k` of them have ended.
     ///
     /// # Errors
     /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a `k` that is 0 or more than there are;
-    /// [`SolveError::TooLarge`] for many different stages under a barrier below all.
+    /// [`SolveError::TooLarge`] for a barrier below all over more than some 5 million stages, or 140 different ones.
     pub fn first(k: u64, parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
+        if let (1, [(1, only)]) = (k, parts) {
+            return Ok(only.clone());
+        }
         let longest = parts.iter().map(|(_, part)| part.longest).fold(0.0, f64::max);
         let stage = Stage::new(Node::First { k, parts: parts.to_vec() }, parts, longest)?;
-        let n: u64 = parts.iter().map(|(count, _)| count).sum();
+        let n = total(parts);
         check("k", k as f64, (1..=n).contains(&k), || format!("1 to the number of stages, {n}"))?;
-        let terms = n as f64 * (n - k) as f64;
-        if parts.len() > 1 && terms > MOST_TERMS {
-            let what = "different stages under a barrier below all, in terms";
+        let terms = barrier_terms(k, n, parts.len());
+        if terms > MOST_TERMS {
+            let what = "stages under a barrier below all, in terms";
             return Err(SolveError::TooLarge { what, value: terms, bound: MOST_TERMS });
         }
         Ok(stage)
@@ -230,6 +245,21 @@ impl Call<'_> {
             Call::Fixed(_) => f64::INFINITY,
         }
     }
+}
+
+/// Terms that it takes to find how likely `k` of `n` are, of so many kinds.
+fn barrier_terms(k: u64, n: u64, kinds: usize) -> f64 {
+    match kinds {
+        _ if k == n => kinds as f64,
+        1 if k == 1 => 1.0,
+        1 => 9.0 * libm::sqrt(n as f64),
+        _ => n as f64 * (n - k + 1) as f64,
+    }
+}
+
+/// How many there are in all; where that overflows, more than there may be.
+fn total(parts: &[(u64, Stage)]) -> u64 {
+    parts.iter().fold(0, |n, (count, _)| n.saturating_add(*count))
 }
 
 fn after(overhead: Option<&Stage>, mut rest: Vec<(u64, Stage)>) -> Vec<(u64, Stage)> {
