@@ -16,7 +16,8 @@
 
 use core::f64::consts::{LN_2, PI};
 
-use crate::moments::{self, Moments};
+use crate::moments::Moments;
+use crate::order;
 use crate::special::{branch_hazard, normal_hazard_rate, normal_quantile};
 use crate::{Group, GroupedPlan, Law, LawError, SolveError};
 
@@ -77,7 +78,7 @@ impl Asymptotes {
     /// [`SolveError::Law`] for an n outside 2 to 10^12.
     pub fn of_normal(n: u64) -> Result<Asymptotes, SolveError> {
         let Constants { b1, b2, b, a } = Constants::new(n)?;
-        let Some(Moments { mean, .. }) = moments::of_last_value(n, normal_quantile) else {
+        let Some(Moments { mean, .. }) = order::of_values(n, n, normal_quantile) else {
             return Err(SolveError::Law(LawError::NotConverged { what: "mean", error: 1.0 }));
         };
         Ok(Asymptotes {

@@ -13,6 +13,7 @@ mod law;
 mod level;
 mod moments;
 mod numeric;
+mod order;
 mod percentiles;
 mod sensitivity;
 pub mod sim;

@@ -7,9 +7,8 @@
 use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 
+use crate::LawError;
 use crate::numeric::{LATEST, integrate};
-use crate::special::complement;
-use crate::{Law, LawError};
 
 /// Mean in seconds and variance in seconds squared.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,50 +60,16 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
     })
 }
 
-/// Mean and variance of the last of n, for a smooth law with a light tail; `None` where the sum would not reach far enough.
-pub(crate) fn of_last(law: &Law, n: u64) -> Option<Moments> {
-    let mut kinks = Vec::new();
-    law.kinks(&mut kinks);
-    let start = law.inverse_hazard(0.0);
-    if law.tail_index().is_finite() || kinks.iter().any(|kink| *kink > start) {
-        return None;
-    }
-    of_last_value(n, |h| law.inverse_hazard(h))
-}
-
-/// Mean and variance of the last of n values, given the value at a hazard; `None` likewise.
-///
-/// The last is at `Q(e^(-E/n))` with E a unit exponential; in `y = ln E` its density is `e^(y - e^y)`, analytic in a strip,
-/// so the trapezoid rule converges geometrically: step 1/4 has all digits.
-pub(crate) fn of_last_value(n: u64, inverse: impl Fn(f64) -> f64) -> Option<Moments> {
-    const STEP: f64 = 0.25;
-    const HIGHEST: i32 = 17;
-    const LOWEST: i32 = -320;
-    let mut nodes = Vec::with_capacity(200);
-    let (mut weights, mut first, mut quiet) = (0.0, 0.0, 0);
-    for i in (LOWEST..=HIGHEST).rev() {
-        let y = STEP * f64::from(i);
-        let e = libm::exp(y);
-        let weight = STEP * libm::exp(y - e);
-        let time = inverse(complement(e / n as f64));
-        weights += weight;
-        first += weight * time;
-        nodes.push((weight, time));
-        quiet = if weight * time * time < 1e-18 * first * first { quiet + 1 } else { 0 };
-        if quiet > 8 {
-            let mean = first / weights;
-            let variance = nodes.iter().map(|(weight, time)| weight * (time - mean) * (time - mean)).sum();
-            return Some(Moments { mean, variance });
-        }
-    }
-    None
-}
-
 /// Where to split: the kinks, and quantiles from one tail to the other, so that no feature falls between two nodes.
 pub(crate) fn stops(curve: &dyn Curve) -> Vec<f64> {
     let mut stops = Vec::with_capacity(40);
     curve.kinks(&mut stops);
     stops.extend(LANDMARKS.map(|h| curve.inverse(h)));
+    thinned(stops)
+}
+
+/// In order, each once, without those that are no times to integrate to.
+pub(crate) fn thinned(mut stops: Vec<f64>) -> Vec<f64> {
     stops.retain(|t| (EARLIEST..=LATEST).contains(t));
     stops.sort_unstable_by(f64::total_cmp);
     stops.dedup();
@@ -114,15 +79,14 @@ pub(crate) fn stops(curve: &dyn Curve) -> Vec<f64> {
 /// Times before it, in seconds, are as good as 0: their quotients with a scale lose digits at the end of the floats.
 const EARLIEST: f64 = 1e-280;
 /// Hazards whose quantiles lie next to every feature of a law.
-pub(crate) const LANDMARKS: [f64; 21] = [
-    1e-12, 1e-8, 1e-5, 1e-3, 0.02, 0.1, 0.3, 0.7, 1.4, 2.3, 3.5, 5.0, 8.0, 12.0, 18.0, 26.0, 38.0, 60.0,
-    100.0, 200.0, 350.0,
-];
+pub(crate) const LANDMARKS: [f64; 11] = [1e-9, 1e-4, 0.02, 0.2, 0.7, 1.8, 4.0, 9.0, 20.0, 45.0, 100.0];
 
 /// Where integrals without an end stop and the power tail is taken by its formula: its square still fits a float.
 const FAR: f64 = 1e150;
-/// How far, in log time, beyond the last landmark: a tail of index 2, at hazard 350 there, is not below the least float yet.
-const BEYOND: f64 = 150.0;
+/// How far, in log time, beyond the last landmark: a tail of index 2, at hazard 100 there, is not below the least float yet.
+const BEYOND: f64 = 275.0;
+/// An integrand is negligible beyond the last landmark when it is below this there, beside the squared scale of the law.
+const NOTHING: f64 = 1e-26;
 
 /// The range of an integral to the right of a centre.
 pub(crate) struct Upper<'a> {
@@ -161,12 +125,15 @@ pub(crate) fn upper(
     let mut points: Vec<f64> = core::iter::once(0.0).chain(stops.iter().map(|&t| to_v(t))).collect();
     let last = points[points.len() - 1];
     let mut far = to_v(end.min(FAR.max(from))).max(last);
-    if end.is_infinite() {
+    let distance = |v: f64| if v < 1.0 { scale * libm::expm1(v) } else { libm::exp(v + ln_scale) - scale };
+    let ratio = distance(last) / scale;
+    if last > 0.0 && index.is_infinite() && f(from + distance(last)) * ratio * ratio < NOTHING {
+        far = last;
+    } else if end.is_infinite() {
         far = far.min(last + BEYOND);
         points.extend((0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far));
     }
     points.push(far);
-    let distance = |v: f64| if v < 1.0 { scale * libm::expm1(v) } else { libm::exp(v + ln_scale) - scale };
     let [mut first, mut second] = integrate(what, &points, absolute, |v| {
         let distance = distance(v);
         let value = f(from + distance) * libm::exp(v + ln_scale);

@@ -119,10 +119,11 @@ fn reasons(error: SolveError) -> Vec<String> {
 fn figures(law: &JobLaw, percentiles: &[Percentile], asserts: &[Goal]) -> Figures {
     let verdicts = law.verdicts();
     let text = |error: SolveError| error.to_string();
+    let mean_and_sd = law.mean_and_sd().map_err(text);
     let mut figures = Figures {
         quantiles: percentiles.iter().map(|percentile| law.quantile(percentile.level()).value).collect(),
-        mean: law.mean().map(|mean| mean.value).map_err(text),
-        sd: law.sd().map(|sd| sd.value).map_err(text),
+        mean: mean_and_sd.clone().map(|(mean, _)| mean.value),
+        sd: mean_and_sd.map(|(_, sd)| sd.value),
         complete: verdicts.complete,
         partial: verdicts.partial,
         failed: verdicts.failed,

@@ -4,19 +4,33 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::walk::{self, Trial};
 use crate::special::{barrier_hazard, complement, probability_mass};
 
-/// Groups as (branches, hazard of one): a branch of hazard h has not answered with probability `e^-h`.
+/// Like branches: how many, and for one of them the hazards `-ln P(it has not answered)` and `-ln P(it has)`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Like {
+    pub(super) count: u64,
+    pub(super) hazard: f64,
+    pub(super) opposite: f64,
+}
+
+/// Branches in groups.
 pub(crate) struct Tally {
-    groups: Vec<(u64, f64)>,
+    groups: Vec<Like>,
     n: u64,
 }
 
 impl Tally {
-    /// Empty groups are left out.
+    /// Of groups as (branches, hazard of one). Empty groups are left out.
     pub(crate) fn new(groups: impl Iterator<Item = (u64, f64)>) -> Tally {
-        let groups: Vec<_> = groups.filter(|(count, _)| *count > 0).collect();
-        let n = groups.iter().map(|(count, _)| count).sum();
+        Tally::of(groups.map(|(count, hazard)| Like { count, hazard, opposite: complement(hazard) }))
+    }
+
+    /// Likewise.
+    pub(super) fn of(groups: impl Iterator<Item = Like>) -> Tally {
+        let groups: Vec<_> = groups.filter(|like| like.count > 0).collect();
+        let n = groups.iter().map(|like| like.count).sum();
         Tally { groups, n }
     }
 
@@ -31,7 +45,7 @@ impl Tally {
 
     /// `ln P(every branch has answered)`.
     pub(super) fn ln_none(&self) -> f64 {
-        -self.groups.iter().map(|&(count, h)| count as f64 * complement(h)).sum::<f64>()
+        -self.groups.iter().map(|like| like.count as f64 * like.opposite).sum::<f64>()
     }
 
     /// `P(X >= r)` for X the number of branches that have not answered.
@@ -51,36 +65,65 @@ impl Tally {
     }
 
     /// `P(X < r)` and `P(X >= r)`, each with relative precision.
-    fn split(&self, r: u64) -> (f64, f64) {
+    pub(super) fn split(&self, r: u64) -> (f64, f64) {
         if r == 0 {
             return (0.0, 1.0);
         }
         if r > self.n {
             return (1.0, 0.0);
         }
-        if let [(n, h)] = *self.groups {
-            let hazard = barrier_hazard(h, n - r + 1, n);
+        if let [Like { count: n, hazard, .. }] = *self.groups {
+            let hazard = barrier_hazard(hazard, n - r + 1, n);
             return (-libm::expm1(-hazard), libm::exp(-hazard));
         }
         if r == 1 {
             let ln = self.ln_none();
             return (libm::exp(ln), -libm::expm1(ln));
         }
-        let below = || self.masses(r - 1).iter().sum::<f64>();
-        let above = || self.answers(self.n - r).iter().sum::<f64>();
-        // The shorter sum first: when it is the smaller side too, the other follows.
-        if r - 1 < self.n - r {
-            let below = below();
-            if below <= 0.5 { (below, 1.0 - below) } else { rest_of(above()) }
-        } else {
-            let above = above();
-            if above <= 0.5 {
-                rest_of(above)
-            } else {
-                let below = below();
-                (below, 1.0 - below)
-            }
+        // The side that is shorter to count: misses up to r, or answers up to n - r + 1.
+        let most = r.min(self.n - r + 1);
+        let misses = most == r;
+        let (fewer, reached) = walk::split(&self.trials(misses), self.n, most);
+        if misses { (fewer, reached) } else { (reached, fewer) }
+    }
+
+    /// Over all branches i, the sum of their weight times `P(X without i = x)`; `x < n`. The weights are those of one branch
+    /// of each group.
+    pub(super) fn exactly_without_one(&self, x: u64, weights: impl Iterator<Item = f64>) -> f64 {
+        if let [Like { count: n, opposite, .. }] = *self.groups {
+            return n as f64 * weights.sum::<f64>() * probability_mass(x, n - 1, opposite);
         }
+        self.without_one(x, weights).0
+    }
+
+    /// Likewise, the sum of their weight times `P(X without i >= x)`.
+    pub(super) fn at_least_without_one(&self, x: u64, weights: impl Iterator<Item = f64>) -> f64 {
+        if let [Like { count: n, hazard, .. }] = *self.groups {
+            let beyond = if x == 0 { 1.0 } else { libm::exp(-barrier_hazard(hazard, n - x, n - 1)) };
+            return n as f64 * weights.sum::<f64>() * beyond;
+        }
+        self.without_one(x, weights).1
+    }
+
+    fn without_one(&self, x: u64, weights: impl Iterator<Item = f64>) -> (f64, f64) {
+        let most = (x + 1).min(self.n - x);
+        let misses = most == x + 1;
+        let mut trials = self.trials(misses);
+        for (trial, weight) in trials.iter_mut().zip(weights) {
+            trial.weight = weight;
+        }
+        let (last, fewer, reached) = walk::weighted(&trials, most);
+        (last, if misses { last + reached } else { fewer })
+    }
+
+    /// With misses as the events that are counted, or answers.
+    fn trials(&self, misses: bool) -> Vec<Trial> {
+        let trial = |like: &Like| {
+            let Like { count, hazard, opposite } = *like;
+            let (event, other) = if misses { (hazard, opposite) } else { (opposite, hazard) };
+            Trial { count, event, other, weight: 0.0 }
+        };
+        self.groups.iter().map(trial).collect()
     }
 
     /// `P(X < r)` for r from 0 to `most`.
@@ -113,48 +156,9 @@ impl Tally {
 
     /// `P(X = x)` for x from 0 to `most` or n, whichever is less.
     pub(super) fn masses(&self, most: u64) -> Vec<f64> {
-        convolved(self.groups.iter().map(|&(n, h)| (n, complement(h))), most)
-    }
-
-    /// `P(n - X = x)`, likewise.
-    fn answers(&self, most: u64) -> Vec<f64> {
-        convolved(self.groups.iter().copied(), most)
-    }
-}
-
-fn rest_of(above: f64) -> (f64, f64) {
-    (1.0 - above, above)
-}
-
-/// Masses 0 to `most` of a sum of binomials, given as (n, hazard): the event counted has probability `1 - e^-h`.
-fn convolved(groups: impl Iterator<Item = (u64, f64)>, most: u64) -> Vec<f64> {
-    let most = most as usize;
-    let mut sum = vec![1.0];
-    for (n, h) in groups {
-        if n > 1 {
-            let own: Vec<f64> = (0..=n.min(most as u64)).map(|x| probability_mass(x, n, h)).collect();
-            sum = product(&sum, &own, most);
-            continue;
+        if let [Like { count: n, opposite, .. }] = *self.groups {
+            return (0..=n.min(most)).map(|x| probability_mass(x, n, opposite)).collect();
         }
-        let (event, other) = (-libm::expm1(-h), libm::exp(-h));
-        if sum.len() <= most {
-            sum.push(0.0);
-        }
-        for i in (1..sum.len()).rev() {
-            sum[i] = sum[i] * other + sum[i - 1] * event;
-        }
-        sum[0] *= other;
+        walk::masses(&self.trials(true), most)
     }
-    sum
-}
-
-/// Product of two polynomials, up to the power `most`.
-fn product(a: &[f64], b: &[f64], most: usize) -> Vec<f64> {
-    let mut result = vec![0.0; (a.len() + b.len() - 1).min(most + 1)];
-    for (i, x) in a.iter().enumerate() {
-        for (slot, y) in result[i..].iter_mut().zip(b) {
-            *slot += x * y;
-        }
-    }
-    result
 }

@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 
 use super::member::Member;
 use super::snapshot::{Held, Part, Rest, Snapshot};
-use super::{Assumption, GroupedPlan, SolveError};
+use super::{Assumption, GroupedPlan, SolveError, walk};
 use crate::moments::{self, Curve, Moments};
-use crate::numeric::time_at;
-use crate::special::{barrier_hazard, branch_hazard, branch_hazard_at};
+use crate::numeric::{rising, time_at};
+use crate::order;
+use crate::special::{barrier_hazard, branch_hazard, branch_hazard_at, complement};
 use crate::{Law, Level};
 
 /// How a figure was found.
@@ -88,7 +89,7 @@ pub struct JobLaw {
     /// The distinct finite instants at which branches give up, increasing.
     pub(super) instants: Vec<f64>,
     /// Misses with which the job may still be complete.
-    spare: u64,
+    pub(super) spare: u64,
     /// Misses with which it may still be partial.
     borne: u64,
     pub(super) assumptions: Vec<Assumption>,
@@ -112,10 +113,12 @@ pub(crate) enum Face {
     Complete,
 }
 
-/// The most terms that one evaluation sums over branches that differ.
-const MOST_TERMS: f64 = 4e6;
-/// The same for integrals, which take a thousand evaluations.
-const MOST_TERMS_INTEGRATED: f64 = 4e5;
+/// The most terms that one evaluation sums over branches that differ: some tens of milliseconds.
+const MOST_TERMS: f64 = 4e7;
+/// Of more branches that differ, one bends the law of the job too little to matter to an integral.
+const MOST_KINKED: usize = 64;
+/// The same for all integrals of a readout: some seconds.
+const MOST_TERMS_INTEGRATED: f64 = 2e7;
 
 impl GroupedPlan {
     /// The law of this plan's job.
@@ -147,7 +150,10 @@ impl JobLaw {
             borne,
             assumptions: vec![Assumption::Independent],
         };
-        let value = law.terms();
+        let mut delays: Vec<f64> = law.members.iter().map(Member::first_copy).collect();
+        delays.sort_unstable_by(f64::total_cmp);
+        delays.dedup();
+        let value = law.terms() * (1.0 + 0.01 * delays.len() as f64);
         if value > MOST_TERMS {
             let what = "different branches under a barrier below all, in terms";
             return Err(SolveError::TooLarge { what, value, bound: MOST_TERMS });
@@ -241,6 +247,15 @@ impl JobLaw {
         Ok(Figure::exact(libm::sqrt(self.moments()?.variance)))
     }
 
+    /// [`JobLaw::mean`] and [`JobLaw::sd`], for the cost of one of them.
+    ///
+    /// # Errors
+    /// As for [`JobLaw::mean`].
+    pub fn mean_and_sd(&self) -> Result<(Figure, Figure), SolveError> {
+        let Moments { mean, variance } = self.moments()?;
+        Ok((Figure::exact(mean), Figure::exact(libm::sqrt(variance))))
+    }
+
     /// How jobs end.
     pub fn verdicts(&self) -> Verdicts {
         let end = f64::INFINITY;
@@ -257,9 +272,8 @@ impl JobLaw {
     pub(crate) fn moments(&self) -> Result<Moments, SolveError> {
         self.check_integrals(1)?;
         if let Some((member, k, n)) = self.alike()
-            && k == n
             && self.end().is_infinite()
-            && let Some(moments) = moments::of_last(&member.law, n)
+            && let Some(moments) = order::of_law(&member.law, k, n)
         {
             return Ok(moments);
         }
@@ -281,13 +295,19 @@ impl JobLaw {
     /// Terms of one evaluation over optional branches that differ.
     pub(super) fn terms(&self) -> f64 {
         let optional = || self.members.iter().filter(|member| !member.required);
+        let Some(first) = optional().next() else { return 0.0 };
         if optional().count() < 2 {
             return 0.0;
         }
         let n: u64 = optional().map(|member| member.count).sum();
-        let borne = if self.borne < n { self.borne.min(n - self.borne) } else { 0 };
-        let spare = if self.spare < n { self.spare } else { 0 };
-        n as f64 * (spare + borne) as f64
+        let missing = |most: u64| if most < n { most.min(n - most) + 1 } else { 0 };
+        if optional().any(|member| member.expires != first.expires) {
+            // Sums over how many have missed and how many are open.
+            let spare = if self.spare < n { self.spare } else { 0 };
+            return n as f64 * (spare + missing(self.borne)) as f64;
+        }
+        let counts = missing(self.spare).max(missing(self.borne));
+        optional().map(|member| walk::terms(member.count, n, counts)).sum()
     }
 
     /// The instants at which branches give up, increasing.
@@ -305,10 +325,12 @@ impl JobLaw {
                 Side::After => true,
             };
             let over = member.expires < t || member.expires == t && t.is_finite() && now;
+            let hazard = member.hazard(t);
             Part {
                 count: member.count,
                 required: member.required,
-                hazard: member.hazard(t),
+                hazard,
+                opposite: complement(hazard),
                 rest: if over { Rest::Missed } else { Rest::Open },
             }
         };
@@ -345,6 +367,12 @@ impl JobLaw {
 
     /// P(the job waits at `t`, given that one branch of `group` is open then).
     pub(super) fn open_given(&self, group: usize, t: f64, side: Side) -> f64 {
+        if t < self.first_instant() && !self.may_be_unneeded(group) {
+            return 1.0;
+        }
+        if t >= self.end() && side == Side::After && t.is_finite() {
+            return 0.0;
+        }
         let mut parts = self.parts(t, side);
         parts[group].count -= 1;
         let held = if parts[group].required { Held::Required } else { Held::Optional };
@@ -364,6 +392,10 @@ impl JobLaw {
             if let Some((member, k, n)) = self.alike() {
                 return barrier_hazard(member.hazard(t), k, n);
             }
+        }
+        let first = self.first_instant();
+        if t < first || t == first && (side == Side::Before || t.is_infinite()) {
+            return self.unbroken(t).hazard();
         }
         let snapshot = self.snapshot(self.parts(t, side));
         let ended = |snapshot: &Snapshot| snapshot.partial() + snapshot.failed();
@@ -385,6 +417,13 @@ impl JobLaw {
                 .law
                 .inverse_hazard(branch_hazard_at(h, level.opposite(), k, n))
                 .min(member.expires);
+        }
+        let first = self.first_instant();
+        if self.spare == 0 && h > 0.0 && h.is_finite() && self.face(face, first, Side::Before) >= h {
+            let (low, high) = self.bracket(h);
+            // The slowest group alone is nearly all there is.
+            let (high, start) = (high.min(first), high * (1.0 - 1e-9));
+            return rising(h, low, high, start, |t| self.unbroken_with_rates(t).hazard_and_rate());
         }
         self.root(h, |t, side| self.face(face, t, side), || self.bracket(h))
     }
@@ -479,7 +518,7 @@ impl Curve for JobLaw {
 
     fn kinks(&self, into: &mut Vec<f64>) {
         into.extend(&self.instants);
-        for member in &self.members {
+        for member in self.members.iter().take(MOST_KINKED) {
             into.push(member.law.inverse_hazard(0.0));
             member.law.kinks(into);
         }

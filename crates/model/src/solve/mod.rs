@@ -12,6 +12,8 @@ mod outcomes;
 mod prices;
 mod readouts;
 mod snapshot;
+mod unbroken;
+mod walk;
 
 pub(crate) use counts::Tally;
 pub use error::{Assumption, NotIncluded, SolveError};

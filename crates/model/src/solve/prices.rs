@@ -6,7 +6,8 @@ use super::job_law::{JobLaw, Method, Side};
 use super::member::Member;
 use super::snapshot::Rest;
 use super::{Group, GroupedPlan, SolveError};
-use crate::moments::{Upper, stops, upper};
+use crate::moments::{Upper, stops, thinned, upper};
+use crate::special::complement;
 
 /// How long a loser runs on: an attempt that has not ended when its branch has answered or given up, or its job has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -155,6 +156,7 @@ impl JobLaw {
                 if first < delay {
                     part.rest = Rest::Excluded;
                     part.hazard = member.hazard(first);
+                    part.opposite = complement(part.hazard);
                 } else if first == delay && part.rest == Rest::Open {
                     part.rest = Rest::Marked;
                 }
@@ -189,12 +191,17 @@ impl JobLaw {
 
     /// The same of all branches together.
     pub(crate) fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
-        let groups = 0..self.members.len();
-        self.check_integrals(groups.len())?;
+        let (groups, lag) = (0..self.members.len(), cancellation.lag()?);
+        if groups.clone().any(|group| self.may_be_unneeded(group)) {
+            if lag == 0.0 && self.first_instant() == self.end() {
+                return self.all_busy_until_the_end();
+            }
+            self.check_integrals(groups.len())?;
+        }
         let ends = self.ends(groups.clone());
         let mut sum = 0.0;
         for group in groups {
-            let each = self.busy_between(group, cancellation.lag()?, &ends)?;
+            let each = self.busy_between(group, lag, &ends)?;
             sum += self.members[group].count as f64 * each;
         }
         Ok(sum)
@@ -203,6 +210,24 @@ impl JobLaw {
     /// Where the job's end falls, if it may come before the end of a branch of these groups.
     fn ends(&self, mut groups: impl Iterator<Item = usize>) -> Vec<f64> {
         if groups.any(|group| self.may_be_unneeded(group)) { stops(self) } else { self.instants.clone() }
+    }
+
+    /// All branches in one integral, which nothing interrupts before the end.
+    fn all_busy_until_the_end(&self) -> Result<f64, SolveError> {
+        self.check_integrals(1)?;
+        let indices = (0..self.members.len()).map(|group| self.open_index(Some(group)));
+        let index = indices.fold(f64::INFINITY, f64::min);
+        if self.end().is_infinite() && index <= 1.0 {
+            return Ok(f64::INFINITY);
+        }
+        let mut stops = stops(self);
+        for member in &self.members {
+            stops.extend(member.starts.iter().flat_map(|start| [*start, start + member.timeout]));
+        }
+        let stops = thinned(stops);
+        let range = Upper { from: 0.0, end: self.end(), index, stops: &stops, absolute: [0.0; 2] };
+        let [busy, _] = upper("busy", &range, |t| self.unbroken(t).running(t))?;
+        Ok(busy)
     }
 
     fn busy_between(&self, group: usize, lag: f64, ends: &[f64]) -> Result<f64, SolveError> {
@@ -224,12 +249,16 @@ impl JobLaw {
         if member.expires.is_infinite() && index <= 1.0 {
             return Ok(f64::INFINITY);
         }
+        let alone = member.starts.len() == 1 && member.timeout.is_infinite();
+        if alone && self.end().is_infinite() && self.instants.is_empty() && !self.may_be_unneeded(group) {
+            return Ok(member.law.mean()?);
+        }
         let mut stops = stops(&member.law);
         stops.extend(ends);
         for start in &member.starts {
             stops.extend([*start, start + member.timeout]);
         }
-        sort(&mut stops);
+        let stops = thinned(stops);
         let range = Upper { from: 0.0, end: member.expires, index, stops: &stops, absolute: [0.0; 2] };
         let open_given = self.open_over_time(group);
         let [busy, _] = upper("busy", &range, |t| {
@@ -265,7 +294,7 @@ impl JobLaw {
             stops.extend(times.iter().chain(ends).map(|t| t - start + lag));
             stops.push(lag);
         }
-        sort(&mut stops);
+        let stops = thinned(stops);
         let range = Upper { from: 0.0, end, index, stops: &stops, absolute: [0.0; 2] };
         let [busy, _] = upper("busy", &range, running)?;
         Ok(busy)
@@ -279,11 +308,6 @@ impl JobLaw {
             None => self.open_given(group, t, Side::After),
         }
     }
-}
-
-fn sort(times: &mut Vec<f64>) {
-    times.sort_unstable_by(f64::total_cmp);
-    times.dedup();
 }
 
 /// The sum, from 0: that of no floats at all would be -0.

@@ -29,6 +29,9 @@ impl JobLaw {
         if let Some((member, k, n)) = self.alike() {
             return n as f64 * member.law.pdf(t) * probability_mass(k - 1, n - 1, member.law.hazard(t));
         }
+        if t <= self.first_instant() {
+            return self.unbroken_with_rates(t).density();
+        }
         // Between instants a job ends only by an answer, of the one branch that it still waited for.
         let ends_by = |(group, member): (usize, &super::member::Member)| {
             let density = if t > member.expires { 0.0 } else { member.law.pdf(t) };

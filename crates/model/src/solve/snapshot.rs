@@ -19,8 +19,7 @@
 
 use alloc::vec::Vec;
 
-use super::counts::Tally;
-use crate::special::complement;
+use super::counts::{Like, Tally};
 
 /// Like branches at the instant.
 #[derive(Clone, Debug)]
@@ -29,7 +28,15 @@ pub(super) struct Part {
     pub(super) required: bool,
     /// Of one branch, at the instant or at its deadline if that came first.
     pub(super) hazard: f64,
+    /// The hazard of the opposite: `-ln P(one branch has answered)`.
+    pub(super) opposite: f64,
     pub(super) rest: Rest,
+}
+
+impl Part {
+    fn like(&self) -> Like {
+        Like { count: self.count, hazard: self.hazard, opposite: self.opposite }
+    }
 }
 
 /// What a branch is that has not answered.
@@ -127,7 +134,7 @@ impl Snapshot {
         }
         // With the answer nothing is spared, or too many have missed already and nothing else is open.
         let settled = |part: &&Part| !part.required && part.rest != Rest::Excluded;
-        let misses = Tally::new(self.parts.iter().filter(settled).map(|part| (part.count, part.hazard)));
+        let misses = Tally::of(self.parts.iter().filter(settled).map(Part::like));
         let exactly = misses.masses(self.spare).get(self.spare as usize).copied().unwrap_or(0.0);
         libm::exp(self.ln_answered(|part| part.required)) * exactly + self.partial()
     }
@@ -173,13 +180,13 @@ impl Snapshot {
     /// The optional branches that are `rest`, as a law of their number.
     fn optional(&self, rest: Rest) -> Tally {
         let parts = self.parts.iter().filter(|part| !part.required && part.rest == rest);
-        Tally::new(parts.map(|part| (part.count, part.hazard)))
+        Tally::of(parts.map(Part::like))
     }
 
     /// `ln P(all of these have answered)`.
     fn ln_answered(&self, of: impl Fn(&Part) -> bool) -> f64 {
         let parts = self.parts.iter().filter(|part| part.count > 0 && of(part));
-        -parts.map(|part| part.count as f64 * complement(part.hazard)).sum::<f64>()
+        -parts.map(|part| part.count as f64 * part.opposite).sum::<f64>()
     }
 }
 
