@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::simulate::args::{MergeArgs, SimulateArgs};
+
 /// The largest number of branches that `-n` takes.
 pub(crate) const MOST_BRANCHES: u32 = 1_000_000_000;
 
@@ -20,6 +22,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy all --strategy first:5
   fantail tune -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --goal 'p99<3s'
+  fantail simulate plan.toml --jobs 1e6
   fantail check plan.toml
   fantail serve --demo
 
@@ -31,6 +34,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Predict(PredictArgs),
     Tune(TuneArgs),
+    Simulate(SimulateArgs),
+    Merge(MergeArgs),
     Serve(ServeArgs),
     Completions(CompletionsArgs),
 }

@@ -16,8 +16,12 @@ const MOST_BYTES: u64 = 256 << 20;
 /// The error is invalid input, with everything that is wrong with the file.
 pub(crate) fn config(path: &Path) -> anyhow::Result<Config> {
     let name = path.display().to_string();
-    let bytes = read(path).map_err(|error| Failure::invalid(format_args!("{name}: {error}")))?;
-    Config::parse(&name, bytes).map_err(|problems| Failure::invalid(counted(&problems)))
+    Config::parse(&name, bytes(path)?).map_err(|problems| Failure::invalid(counted(&problems)))
+}
+
+/// The bytes of a file. The error is invalid input.
+pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    read(path).map_err(|error| Failure::invalid(format_args!("{}: {error}", path.display())))
 }
 
 /// Reads several plan files.

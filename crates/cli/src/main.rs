@@ -10,6 +10,7 @@ mod number;
 mod output;
 mod predict;
 mod serve;
+mod simulate;
 mod tune;
 
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
     let result = match Args::parse().command {
         Command::Check(args) => check::run(&args),
         Command::Predict(args) => predict::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Merge(args) => simulate::merge(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Completions(args) => completions::run(&args),

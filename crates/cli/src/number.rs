@@ -108,6 +108,15 @@ fn significant_two(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// What lies between two numbers with their units, the unit left out where it is that of both: `5.36–5.63`.
+pub(crate) fn range(low: &str, high: &str) -> String {
+    let parts = |text: &str| text.rsplit_once(' ').map(|(number, unit)| (number.to_owned(), unit.to_owned()));
+    match (parts(low), parts(high)) {
+        (Some((low, unit)), Some((high, same))) if unit == same => format!("{low}–{high}"),
+        _ => format!("{low}–{high}"),
+    }
+}
+
 /// `1 branch`, `5 branches`: a count with the word it counts.
 pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     let digits = n.to_string();

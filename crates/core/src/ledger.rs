@@ -84,6 +84,11 @@ impl Ledger {
         self.refusals[reason as usize] += 1;
     }
 
+    /// Sets how many attempts were refused for `reason`: for ledgers that were written down.
+    pub fn set_refused(&mut self, reason: Refusal, count: u64) {
+        self.refusals[reason as usize] = count;
+    }
+
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Ledger) {
         self.primaries.add(&other.primaries);

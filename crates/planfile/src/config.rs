@@ -57,6 +57,8 @@ pub struct ClientEntry {
     pub name: String,
     /// The name of the plan whose calls it makes.
     pub plan: String,
+    /// The law of the latency of one call. `None`: those of the plan's branches.
+    pub latency: Option<Law>,
     /// How it makes them.
     pub client: Client,
 }

@@ -253,6 +253,8 @@ keys! {
 
     [Client] "plan" = "name of a plan", or "the only one": "whose calls it makes", as "plan = \"x\"";
     [Client] "calls" = "`\"at once\"` or `\"one by one\"`", or "`\"at once\"`": "whether it makes them together", as "calls = \"one by one\"";
+    [Client] "latency" = "law, as in `latency` of a branch", or "those of the plan's branches":
+        "the latency of one call as this client meets it", as "latency = \"exponential:mean=1s\"";
     [Client] "retries" = "0 to 1000", or "0": "how often it tries a call again that failed or was turned away", as "retries = 3";
     [Client] "backoff" = "duration", or "`\"1s\"`":
         "how long it waits before the first of these unless the server says; then twice as long, and so on", as "backoff = \"2s\"\nretries = 3";

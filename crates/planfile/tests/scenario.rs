@@ -1,6 +1,7 @@
 //! What `[scenario]` states, and what is wrong with it.
 
 use fantail_core::{Rate, Time};
+use fantail_model::Law;
 use fantail_model::sim::{
     Allows, Arrivals, Cancellation, Choice, Client, Failures, Limit, RetryAfter, Server, Slow,
 };
@@ -36,6 +37,7 @@ const STATED: &str = r#"
         [scenario.client.gather]
         plan = "a"
         retries = 10
+        latency = "exponential:mean=2s"
         [scenario.client.loop]
         plan = "b"
         calls = "one by one"
@@ -85,6 +87,8 @@ fn a_scenario_states_arrivals_servers_and_clients() {
         .iter()
         .map(|entry| (entry.name.as_str(), entry.plan.as_str(), entry.client))
         .collect();
+    let latencies: Vec<_> = simulated.clients.iter().map(|entry| entry.latency.clone()).collect();
+    assert_eq!(latencies, [Some(Law::exponential(2.0).unwrap()), None]);
     let backoff = Time::from_secs(1);
     assert_eq!(
         clients,

@@ -36,6 +36,11 @@ impl Between {
         self.nn = self.nn.saturating_add(other.nn);
     }
 
+    /// All that it holds.
+    pub(super) fn sums(&mut self) -> [&mut u128; 3] {
+        [&mut self.xx, &mut self.xn, &mut self.nn]
+    }
+
     /// The standard error of `x / n`, the sums over all of so many blocks; not a number for fewer than two.
     pub(super) fn error(&self, (x, n): (u128, u128), blocks: u64) -> f64 {
         if blocks < 2 {
@@ -82,6 +87,11 @@ impl Returned {
             mine.add(other.marks.get(mark).unwrap_or(&other.after));
         }
         self.after.add(&other.after);
+    }
+
+    /// All that it holds.
+    pub(super) fn parts(&mut self) -> (&mut Vec<Between>, &mut Between) {
+        (&mut self.marks, &mut self.after)
     }
 
     /// The last mark before `time`, and how blocks differ there.

@@ -7,6 +7,7 @@ use fantail_core::job::{AttemptId, Event, Failure, Refusal};
 
 use super::seat::{Held, Player, Runs};
 use super::servers::{Dropped, Fate, Owner, Served};
+use super::trace::Happened;
 use super::world::{Due, What, World};
 use crate::draws::{Purpose, Subject};
 
@@ -25,6 +26,7 @@ impl World<'_> {
             self.summary.waited(waited);
         }
         self.running.set(self.now, self.running.level() + 1);
+        self.note(seat, self.now, attempt, Happened::Started);
         let started = self.run_attempt(seat, attempt, until);
         if let Held::Permit { runs, .. } = &mut self.seats[seat].attempts[index] {
             *runs = started;
@@ -120,6 +122,8 @@ impl World<'_> {
     fn served(&mut self, served: &Served) {
         self.worked_for(served.owner, served.worked);
         if served.wanted && self.is_there(served.owner.seat, served.owner.number) {
+            let began = self.now.saturating_sub(served.worked);
+            self.note(served.owner.seat, began, served.owner.attempt, Happened::Served);
             self.ends(served.owner.seat, served.owner.attempt, served.fate);
         }
     }

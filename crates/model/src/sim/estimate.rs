@@ -136,6 +136,11 @@ impl Total {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
+    /// All that it holds.
+    pub(super) fn parts(&mut self) -> (&mut u64, &mut u128, &mut u128) {
+        (&mut self.count, &mut self.sum, &mut self.squares)
+    }
+
     pub(super) fn sum(&self) -> u128 {
         self.sum
     }

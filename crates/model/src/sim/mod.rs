@@ -8,6 +8,7 @@ mod calling;
 mod client;
 mod error;
 mod estimate;
+mod load;
 mod meter;
 mod readout;
 mod scenario;
@@ -16,14 +17,18 @@ mod server;
 mod servers;
 mod summary;
 mod times;
+mod trace;
+mod words;
 mod world;
 
 pub use client::Client;
 pub use error::SimError;
 pub use estimate::{Estimate, Interval, Share};
+pub use load::{Bound, Load};
 pub use scenario::{Arrivals, Credit, Scenario};
 pub use server::{Allows, Cancellation, Choice, Failures, Limit, RetryAfter, Server, Slow};
 pub use summary::{Outcomes, ServerUse, Summary, Verdicts, Waits};
+pub use trace::{Happened, Step, Trace};
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -123,6 +128,14 @@ impl Simulation {
     /// [`SimError::TooLong`] when the jobs take longer than [`Time`] counts.
     pub fn run(&self, jobs: Range<u64>) -> Result<Summary, SimError> {
         World::new(self).run(jobs)
+    }
+
+    /// What each of the jobs with these numbers did, in the order of their ends.
+    ///
+    /// # Errors
+    /// [`SimError::TooLong`] as for [`Simulation::run`].
+    pub fn trace(&self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
+        World::new(self).trace(jobs)
     }
 
     /// The world that the jobs meet.

@@ -7,6 +7,7 @@ use fantail_core::{Ledger, Ticket, Time};
 
 use super::client::Calls;
 use super::servers::CallId;
+use super::trace::Step;
 
 pub(super) struct Seat {
     pub(super) number: u64,
@@ -27,12 +28,18 @@ pub(super) struct Seat {
     pub(super) turned_away: Vec<u32>,
     /// How long servers worked for it.
     pub(super) busy: Time,
+    /// When it started.
+    pub(super) started_at: Time,
+    /// What happened since, where that is recorded.
+    pub(super) steps: Vec<Step>,
 }
 
 impl Seat {
     /// For a plan with so many attempts.
     pub(super) fn new(number: u64, counts: bool, player: Player, attempts: usize) -> Seat {
         Seat {
+            started_at: Time::ZERO,
+            steps: Vec::new(),
             number,
             alive: true,
             counts,

@@ -234,6 +234,16 @@ impl Slow {
     }
 }
 
+impl Slow {
+    /// How fast service is on average, over all replicas and in the long run: 1 where it is never slow.
+    pub(super) fn share_of_speed(&self, replicas: u32) -> f64 {
+        let Some(every) = self.every else { return 1.0 };
+        let slow = f64::from(self.replicas.unwrap_or(replicas).min(replicas)) / f64::from(replicas);
+        let lost = nanos(self.lasts) / nanos(every) * (1.0 - 1.0 / self.factor);
+        1.0 - slow * lost
+    }
+}
+
 /// Slow periods of one replica, in nanoseconds since the first of them began.
 struct Periods {
     every: f64,

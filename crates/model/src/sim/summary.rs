@@ -61,9 +61,9 @@ pub(super) struct Prices {
 /// Calls that a server turned away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TurnedAway {
-    attempts: Total,
-    branches: Total,
-    jobs: u64,
+    pub(super) attempts: Total,
+    pub(super) branches: Total,
+    pub(super) jobs: u64,
 }
 
 /// What a server did.

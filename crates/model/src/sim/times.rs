@@ -103,6 +103,33 @@ impl Times {
         Time::from_nanos(nanos)
     }
 
+    pub(super) fn is_counted(&self) -> bool {
+        matches!(self.0, Form::Counted(_))
+    }
+
+    /// The times of the lists, or the counts of their buckets; [`Times::add_up`] must follow when they have changed.
+    pub(super) fn lists(&mut self) -> [&mut Vec<u64>; 3] {
+        match &mut self.0 {
+            Form::Kept(lists) => lists.each_mut(),
+            Form::Counted(lists) => lists.each_mut().map(|buckets| &mut buckets.counts),
+        }
+    }
+
+    pub(super) fn add_up(&mut self) {
+        if let Form::Counted(lists) = &mut self.0 {
+            for buckets in lists {
+                buckets.total = buckets.counts.iter().fold(0, |total, count| total.saturating_add(*count));
+            }
+        }
+    }
+
+    pub(super) fn is_sorted(&self) -> bool {
+        match &self.0 {
+            Form::Kept(lists) => lists.iter().all(|list| list.is_sorted()),
+            Form::Counted(lists) => lists.iter().all(|list| list.counts.len() <= bucket_of(u64::MAX) + 1),
+        }
+    }
+
     /// Goes over to buckets when there are too many to keep.
     fn bound(&mut self) {
         if let Form::Kept(lists) = &self.0
@@ -112,7 +139,7 @@ impl Times {
         }
     }
 
-    fn count(&mut self) {
+    pub(super) fn count(&mut self) {
         if let Form::Kept(lists) = &self.0 {
             let mut counted: [Buckets; 3] = Default::default();
             for (buckets, list) in counted.iter_mut().zip(lists) {

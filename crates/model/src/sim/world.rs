@@ -15,6 +15,7 @@ use super::client::Calls;
 use super::meter::Meter;
 use super::seat::{Held, Player, Runs, Seat};
 use super::servers::{CallId, Fate, Servers};
+use super::trace::{Happened, Step, Trace};
 use super::{Credit, SimError, Simulation, Summary};
 
 /// Drives jobs as the runtime does: it holds no rule, it reports what happened and carries out what the machine says.
@@ -41,6 +42,8 @@ pub(super) struct World<'a> {
     told: Vec<usize>,
     actions: Vec<Action>,
     pub(super) summary: Summary,
+    /// Where single jobs are recorded.
+    traces: Option<Vec<Trace>>,
 }
 
 /// Something that is going to happen; ordered by time, then job.
@@ -109,17 +112,30 @@ impl<'a> World<'a> {
             told: Vec::new(),
             actions: Vec::new(),
             summary: Summary::new(simulation),
+            traces: None,
         }
     }
 
     pub(super) fn run(mut self, jobs: Range<u64>) -> Result<Summary, SimError> {
+        self.play(jobs)?;
+        Ok(self.summary)
+    }
+
+    /// What each job of a range did.
+    pub(super) fn trace(mut self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
+        self.traces = Some(Vec::new());
+        self.play(jobs)?;
+        Ok(self.traces.unwrap_or_default())
+    }
+
+    fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         if self.simulation.jobs_interact() {
             self.run_together(jobs)?;
         } else {
             self.run_one_by_one(jobs);
         }
         self.summary.close();
-        Ok(self.summary)
+        Ok(())
     }
 
     /// Jobs that can't matter to each other, each in a time of its own.
@@ -210,6 +226,9 @@ impl<'a> World<'a> {
     }
 
     pub(super) fn tell(&mut self, seat: usize, event: Event) {
+        if let Some((attempt, what)) = Happened::of(event) {
+            self.note(seat, self.now, attempt, what);
+        }
         self.seats[seat].events.push(event);
         self.wake(seat);
     }
@@ -239,7 +258,16 @@ impl<'a> World<'a> {
             self.seats.push(Seat::new(number, counts, player, plan.attempts()));
             self.seats.len() - 1
         };
+        self.seats[seat].started_at = self.now;
         self.carry_out(seat);
+    }
+
+    /// Something happened to an attempt; recorded where it is wanted.
+    pub(super) fn note(&mut self, seat: usize, at: Time, attempt: AttemptId, what: Happened) {
+        if self.traces.is_some() {
+            let taken = &mut self.seats[seat];
+            taken.steps.push(Step { at: at.saturating_sub(taken.started_at), attempt, what });
+        }
     }
 
     /// Steps whoever was told something, then serves the limiters, until nothing follows at this instant: grants come
@@ -289,6 +317,13 @@ impl<'a> World<'a> {
         if seat.counts {
             self.summary.record(seat, self.simulation.plan.backfill() && self.simulation.client.is_none());
         }
+        if let Some(traces) = &mut self.traces {
+            let mut steps = mem::take(&mut seat.steps);
+            steps.sort_by_key(|step| step.at);
+            let verdict = seat.player.verdict();
+            let elapsed = if verdict.is_some() { seat.player.elapsed() } else { Time::MAX };
+            traces.extend(seat.counts.then_some(Trace { job: seat.number, elapsed, verdict, steps }));
+        }
         if let Some(arriving) = &mut self.arriving {
             arriving.returned(seat.number, self.now);
         }
@@ -334,10 +369,16 @@ impl<'a> World<'a> {
         for action in actions.drain(..) {
             match action {
                 Action::Ask { attempt, class, budgeted, until } => {
+                    self.note(seat, self.now, attempt, Happened::Asked);
                     self.ask(seat, attempt, class, budgeted, until);
                 }
                 Action::Start { attempt, until, .. } => self.start(seat, attempt, until),
-                Action::Withdraw(attempt) | Action::Cancel(attempt, _) => self.drop_attempt(seat, attempt),
+                Action::Withdraw(attempt) | Action::Cancel(attempt, _) => {
+                    if self.seats[seat].attempts[self.index(attempt)] != Held::Nothing {
+                        self.note(seat, self.now, attempt, Happened::Dropped);
+                    }
+                    self.drop_attempt(seat, attempt);
+                }
                 Action::Finish(_) => {}
             }
         }

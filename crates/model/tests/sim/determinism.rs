@@ -1,10 +1,14 @@
 //! What a result does not depend on.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::thread;
 
-use fantail_core::{Hedge, LimiterSpec, PlanSpec, Time, WaitFor};
-use fantail_model::sim::{Arrivals, Simulation, Summary};
+use fantail_core::job::AttemptId;
+use fantail_core::{Hedge, LimiterSpec, Plan, PlanSpec, Time, WaitFor};
+use fantail_model::sim::{
+    Allows, Arrivals, Client, Credit, Limit, RetryAfter, Scenario, Server, Simulation, Summary,
+};
 use fantail_model::{Law, Level};
 
 use crate::{branches, simulate, simulation};
@@ -141,4 +145,64 @@ fn a_known_run_is_repeated_to_the_nanosecond() {
     let copies = summary.ledger().copies;
     assert_eq!(times, [67_520_404, 250_918_542, 525_121_208, 871_005_515]);
     assert_eq!([copies.launched, copies.won, copies.lost, copies.censored], [10_777, 4_369, 5_110, 1_298]);
+}
+
+/// A client that is turned away and a plan with a copy in a queue, step by step, as they were looked at once: the golden
+/// trace. Any change of draws, order or rules shows here.
+#[test]
+fn a_known_trace_is_repeated_step_by_step() {
+    let limit = Limit {
+        allows: Allows::Window { calls: 3, per: Time::from_millis(500) },
+        answers_after: Time::from_millis(20),
+        retry_after: RetryAfter::Exact,
+    };
+    let account = Server { limit: Some(limit), branches: vec!["b0".into()], ..Server::new("account") };
+    let pool = Server { replicas: 2, slots: Some(1), ..Server::new("pool") };
+    let scenario = Scenario {
+        arrivals: Arrivals::Every(Time::from_millis(100)),
+        credit: Credit::Unlimited,
+        servers: vec![account, pool],
+        ..Scenario::default()
+    };
+    let mut spec = PlanSpec::new("golden", branches(2));
+    spec.branches[1].hedge = Some(Hedge::after(Time::from_millis(80)));
+    let plan = Arc::new(Plan::new(spec).unwrap());
+    let laws = vec![Law::log_normal(0.05, 0.5).unwrap(), Law::exponential(0.08).unwrap()];
+    let simulation = Simulation::new(plan, laws, scenario, 11).unwrap();
+    let client = Client { sequential: true, retries: 2, backoff: Time::from_millis(30) };
+    let mut text = String::new();
+    for player in [&simulation, &simulation.with_client(client).unwrap()] {
+        for trace in player.trace(0..10).unwrap() {
+            writeln!(text, "job {} {:?} after {}", trace.job, trace.verdict, trace.elapsed).unwrap();
+            for step in &trace.steps {
+                let AttemptId { branch, number } = step.attempt;
+                writeln!(text, "  {} b{branch}.{number} {:?}", step.at, step.what).unwrap();
+            }
+        }
+    }
+    assert_eq!(text, include_str!("golden.txt"), "{text}");
+}
+
+#[test]
+fn a_summary_written_down_is_the_same_when_read() {
+    let (spec, laws) = busy_plan();
+    for arrivals in [Arrivals::OneAtATime, Arrivals::Poisson(3.0)] {
+        let mut spec = spec.clone();
+        if arrivals != Arrivals::OneAtATime {
+            spec.limiters = vec![LimiterSpec { gate: Some(3), ..LimiterSpec::new("narrow") }];
+            spec.branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
+        }
+        let simulation = simulation(spec, &laws, arrivals, 7);
+        let summary = simulation.run(0..JOBS).unwrap();
+        let words = summary.to_words();
+        assert_eq!(Summary::from_words(&simulation, &words).as_ref(), Some(&summary));
+        assert_eq!(Summary::from_words(&simulation, &words[1..]), None);
+        assert_eq!(Summary::from_words(&simulation, &words[..words.len() - 1]), None);
+        let longer = [&words[..], &[0]].concat();
+        assert_eq!(Summary::from_words(&simulation, &longer), None);
+        // A length that nothing can be as long as.
+        let mut endless = words.clone();
+        endless[1] = u64::MAX;
+        assert_eq!(Summary::from_words(&simulation, &endless), None);
+    }
 }

@@ -3,6 +3,7 @@
 use fantail_core::Time;
 use fantail_model::sim::Client;
 
+use super::branch;
 use super::plan::PlanDraft;
 use super::reader::{Entry, Reader};
 use super::scenario::one_of;
@@ -30,6 +31,7 @@ pub(super) fn client(
     });
     let retries = reader.read(&mut table, "retries", retries);
     let backoff = reader.read(&mut table, "backoff", Reader::time);
+    let latency = reader.read(&mut table, "latency", branch::latency);
     reader.finish(table);
     if let (Some(backoff), None) = (&backoff, &retries) {
         reader.fault(backoff.span.clone(), "`backoff` without `retries`; it would do nothing");
@@ -42,6 +44,7 @@ pub(super) fn client(
     Some(ClientEntry {
         name: entry.key.to_owned(),
         plan: plan.or_else(|| Some(plans.first()?.name.to_owned()))?,
+        latency: latency.map(|latency| latency.value.law),
         client: Client {
             sequential: calls.is_some_and(|calls| calls.value),
             retries: retries.map_or(0, |retries| retries.value),

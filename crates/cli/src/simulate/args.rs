@@ -1,0 +1,126 @@
+//! What the command line says of simulations.
+
+use std::num::NonZeroUsize;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use crate::args::Format;
+
+/// Plays many jobs of plans side by side, over virtual time.
+#[derive(Debug, clap::Args)]
+#[command(after_help = SIMULATE_HELP)]
+pub(crate) struct SimulateArgs {
+    /// Plan files; their `[scenario]` is the world that jobs meet.
+    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategies"])]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Number of like branches, 1 to 1000000.
+    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) n: Option<u32>,
+
+    /// Law of the latency of one call, as for `predict`.
+    #[arg(short, long, value_name = "LAW")]
+    pub(crate) latency: Option<String>,
+
+    /// A plan in short form, as for `predict`; may be given several times [default: all].
+    #[arg(short, long = "strategy", value_name = "PLAN", requires = "latency")]
+    pub(crate) strategies: Vec<String>,
+
+    /// How many jobs of each plan, like 1e6.
+    #[arg(short, long, value_name = "N", default_value = "1e5", value_parser = jobs)]
+    pub(crate) jobs: u64,
+
+    /// The same seed gives the same figures, and all plans the same luck.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Threads; the figures are the same with any number [default: all cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Only the jobs with these numbers, the last excluded, like 0..5e5; `fantail merge` puts ranges together.
+    #[arg(long, value_name = "FROM..TO", conflicts_with = "jobs", requires = "out", value_parser = jobs_range)]
+    pub(crate) jobs_range: Option<Range<u64>>,
+
+    /// Write what came of the jobs to a file, for `fantail merge`, and print nothing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Show so many single jobs of each plan, from the median to p99: what each attempt did, and who held the barrier.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
+    pub(crate) trace: Option<u8>,
+
+    /// Draw these jobs into a file instead.
+    #[arg(long, value_name = "FILE.svg", requires = "trace")]
+    pub(crate) trace_svg: Option<PathBuf>,
+
+    /// Quantiles to print, in this order, like `p50,0.999,1-1e-6`.
+    #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
+    pub(crate) percentiles: String,
+
+    /// How to print the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+const SIMULATE_HELP: &str = "\
+Examples:
+  fantail simulate examples/ingestion.toml
+  fantail simulate examples/ingestion.toml --trace 2
+  fantail simulate plan.toml --jobs 1e6 --seed 7 --format json
+  fantail simulate -n 8 --latency lognormal:median=1s,sigma=0.6 -s all -s first:5 -s hedge:p95
+  fantail simulate plan.toml --jobs-range 0..5e5 --out a.json
+  fantail simulate plan.toml --jobs-range 5e5..1e6 --out b.json && fantail merge a.json b.json
+
+Exit codes: 0 simulated, 1 failure, 2 usage or invalid input.";
+
+/// Puts together what `simulate --out` wrote.
+#[derive(Debug, clap::Args)]
+#[command(arg_required_else_help = true, after_help = MERGE_HELP)]
+pub(crate) struct MergeArgs {
+    /// Files that `simulate --out` wrote, of different jobs of one simulation.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Quantiles to print, in this order, like `p50,0.999,1-1e-6`.
+    #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
+    pub(crate) percentiles: String,
+
+    /// How to print the result.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+const MERGE_HELP: &str = "\
+Example:
+  fantail merge part-*.json
+
+Exit codes: 0 merged, 1 failure, 2 usage or invalid input.";
+
+/// The most jobs of one simulation.
+const MOST_JOBS: u64 = 1_000_000_000_000;
+
+/// A number of jobs, like `100000` or `1e5`.
+fn jobs(text: &str) -> Result<u64, String> {
+    match job(text)? {
+        0 => Err("expected at least 1".to_owned()),
+        jobs => Ok(jobs),
+    }
+}
+
+/// Numbers of jobs, like `0..5e5`.
+fn jobs_range(text: &str) -> Result<Range<u64>, String> {
+    let (from, to) = text.split_once("..").ok_or("expected two numbers with .. between them, like 0..5e5")?;
+    let (from, to) = (job(from)?, job(to)?);
+    if from < to { Ok(from..to) } else { Err(format!("expected more than {from} after ..")) }
+}
+
+fn job(text: &str) -> Result<u64, String> {
+    let number = text.parse::<u64>().ok().or_else(|| {
+        let number: f64 = text.parse().ok()?;
+        (number.fract() == 0.0 && (0.0..=MOST_JOBS as f64).contains(&number)).then_some(number as u64)
+    });
+    number
+        .filter(|number| *number <= MOST_JOBS)
+        .ok_or_else(|| format!("`{text}` is no whole number from 0 to 1e12, like 100000 or 1e5"))
+}

@@ -1,0 +1,105 @@
+//! `fantail simulate` and `fantail merge`: jobs of plans side by side, over virtual time.
+
+pub(crate) mod args;
+mod csv;
+mod figures;
+mod inputs;
+mod json;
+mod lanes;
+mod lanes_svg;
+mod load;
+mod part;
+mod play;
+mod table;
+
+use std::fs;
+use std::ops::Range;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use fantail_model::sim::Simulation;
+use fantail_planfile::Percentile;
+
+use crate::args::Format;
+use crate::failure::Failure;
+use crate::output;
+use args::{MergeArgs, SimulateArgs};
+use figures::Report;
+use inputs::{Contender, Inputs};
+use part::Part;
+
+pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
+    let percentiles = Percentile::parse_list(&args.percentiles).map_err(Failure::invalid)?;
+    if args.trace.is_some() && args.trace_svg.is_none() && args.format != Format::Text {
+        return Err(Failure::invalid(
+            "--trace prints text: expected --trace-svg FILE.svg beside another --format",
+        ));
+    }
+    let inputs = Inputs::read(args)?;
+    let contenders = inputs.contenders()?;
+    load::check(&contenders)?;
+    let range = args.jobs_range.clone().unwrap_or(0..args.jobs);
+    whole_blocks(&contenders, &range)?;
+    let played = play::all(&contenders, &range, args.threads)?;
+    let part = Part::new(inputs, range, &played);
+    if let Some(path) = &args.out {
+        part.write(path)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let report = Report::new(&part.title(), &percentiles, &contenders, &played, &part);
+    print(&report, args.format)?;
+    trace(args, &contenders)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows single jobs of every contender: as text below the table, or as a picture.
+fn trace(args: &SimulateArgs, contenders: &[Contender]) -> anyhow::Result<()> {
+    let Some(count) = args.trace else { return Ok(()) };
+    let mut jobs = Vec::new();
+    for contender in contenders {
+        jobs.extend(lanes::of(contender, count.into())?);
+    }
+    if let Some(path) = &args.trace_svg {
+        return fs::write(path, lanes_svg::render(&jobs)).with_context(|| path.display().to_string());
+    }
+    let width = output::width();
+    let texts: Vec<String> = jobs.iter().map(|job| lanes::text(job, width)).collect();
+    output::print(format!("\n{}", texts.join("\n")))
+}
+
+pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
+    let percentiles = Percentile::parse_list(&args.percentiles).map_err(Failure::invalid)?;
+    let parts = args.files.iter().map(|path| Part::read(path)).collect::<anyhow::Result<Vec<Part>>>()?;
+    let part = part::merged(&args.files, parts)?;
+    let contenders = part.inputs.contenders()?;
+    let played = part.played(&contenders)?;
+    let report = Report::new(&part.title(), &percentiles, &contenders, &played, &part);
+    print(&report, args.format)
+}
+
+fn print(report: &Report, format: Format) -> anyhow::Result<ExitCode> {
+    let rendered = match format {
+        Format::Text => table::text(report, output::width()).into_bytes(),
+        Format::Json => json::render(report)?,
+        Format::Csv => csv::render(report)?,
+        Format::Md => table::markdown(report).into_bytes(),
+    };
+    output::print(rendered)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ranges that many machines share must not cut a block in two, where that changes what comes of it.
+fn whole_blocks(contenders: &[Contender], range: &Range<u64>) -> anyhow::Result<()> {
+    let cut = !range.start.is_multiple_of(Simulation::BLOCK);
+    let interacts = contenders.iter().find(|contender| contender.simulation.jobs_interact());
+    match interacts {
+        Some(contender) if cut => Err(Failure::invalid(format_args!(
+            "--jobs-range {}..{}: expected a beginning at a multiple of {}, since jobs of {} matter to each other",
+            range.start,
+            range.end,
+            Simulation::BLOCK,
+            contender.name
+        ))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,130 @@
+//! Parts of a simulation as files, `fantail.simulate-part/1`, which one machine writes and another merges.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use fantail_model::sim::Summary;
+use serde::{Deserialize, Serialize};
+
+use super::inputs::{Contender, Inputs};
+use super::play::Played;
+use crate::failure::Failure;
+use crate::{input, number};
+
+const SCHEMA: &str = "fantail.simulate-part/1";
+
+/// Jobs of every contender.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Part {
+    schema: String,
+    pub(super) inputs: Inputs,
+    /// Ranges of job numbers, in order, none next to another.
+    pub(super) jobs: Vec<Range<u64>>,
+    /// Of each contender: its summary, and that without copies.
+    summaries: Vec<(Vec<u64>, Option<Vec<u64>>)>,
+}
+
+impl Part {
+    pub(super) fn new(inputs: Inputs, jobs: Range<u64>, played: &[Played]) -> Part {
+        let words =
+            |played: &Played| (played.summary.to_words(), played.plain.as_ref().map(Summary::to_words));
+        Part {
+            schema: SCHEMA.to_owned(),
+            inputs,
+            jobs: vec![jobs],
+            summaries: played.iter().map(words).collect(),
+        }
+    }
+
+    pub(super) fn read(path: &Path) -> anyhow::Result<Part> {
+        let name = path.display();
+        let part: Part = serde_json::from_slice(&input::bytes(path)?)
+            .map_err(|error| Failure::invalid(format_args!("{name}: no part of a simulation: {error}")))?;
+        if part.schema != SCHEMA {
+            let schema = &part.schema;
+            return Err(Failure::invalid(format_args!(
+                "{name}: got the schema `{schema}`, expected `{SCHEMA}`"
+            )));
+        }
+        if part.jobs.iter().any(|jobs| jobs.start >= jobs.end) {
+            return Err(Failure::invalid(format_args!("{name}: has a range without jobs")));
+        }
+        Ok(part)
+    }
+
+    pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
+        let mut bytes = serde_json::to_vec(self)?;
+        bytes.push(b'\n');
+        fs::write(path, bytes).with_context(|| path.display().to_string())
+    }
+
+    /// The summaries of these contenders, which its inputs state.
+    pub(super) fn played(&self, contenders: &[Contender]) -> anyhow::Result<Vec<Played>> {
+        let broken = || Failure::invalid("a part has other summaries than its inputs call for");
+        if contenders.len() != self.summaries.len() {
+            return Err(broken());
+        }
+        let mut played = Vec::new();
+        for (contender, (words, plain)) in contenders.iter().zip(&self.summaries) {
+            let summary = Summary::from_words(&contender.simulation, words).ok_or_else(broken)?;
+            let plain = match (&contender.plain, plain) {
+                (Some(simulation), Some(words)) => {
+                    Some(Summary::from_words(simulation, words).ok_or_else(broken)?)
+                }
+                (None, None) => None,
+                _ => return Err(broken()),
+            };
+            played.push(Played { summary, plain });
+        }
+        Ok(played)
+    }
+
+    /// What was played, on one line.
+    pub(super) fn title(&self) -> String {
+        let jobs: u64 = self.jobs.iter().map(|jobs| jobs.end - jobs.start).sum();
+        format!("{}, seed {}", number::count(jobs, "job of each", "jobs of each"), self.inputs.seed)
+    }
+}
+
+/// All of the parts as one; the files name them in errors.
+pub(super) fn merged(files: &[PathBuf], parts: Vec<Part>) -> anyhow::Result<Part> {
+    let mut parts = parts.into_iter().zip(files);
+    let (mut whole, first) = parts.next().expect("at least one file is required");
+    let contenders = whole.inputs.contenders()?;
+    let mut played = whole.played(&contenders)?;
+    for (part, file) in parts {
+        let (file, first) = (file.display(), first.display());
+        if part.inputs != whole.inputs {
+            return Err(Failure::invalid(format_args!("{file}: is of another simulation than {first}")));
+        }
+        let overlaps = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
+        let twice = part.jobs.iter().find(|mine| whole.jobs.iter().any(|theirs| overlaps(mine, theirs)));
+        if let Some(jobs) = twice {
+            let Range { start, end } = jobs;
+            return Err(Failure::invalid(format_args!(
+                "{file}: some of its jobs {start}..{end} are in another file"
+            )));
+        }
+        for (mine, theirs) in played.iter_mut().zip(part.played(&contenders)?) {
+            mine.summary.merge(&theirs.summary);
+            if let (Some(mine), Some(theirs)) = (&mut mine.plain, &theirs.plain) {
+                mine.merge(theirs);
+            }
+        }
+        whole.jobs.extend(part.jobs);
+    }
+    whole.jobs.sort_by_key(|jobs| jobs.start);
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for jobs in std::mem::take(&mut whole.jobs) {
+        match joined.last_mut() {
+            Some(last) if last.end == jobs.start => last.end = jobs.end,
+            _ => joined.push(jobs),
+        }
+    }
+    let first = joined[0].clone();
+    let mut part = Part::new(whole.inputs, first, &played);
+    part.jobs = joined;
+    Ok(part)
+}

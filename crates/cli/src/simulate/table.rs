@@ -1,0 +1,200 @@
+//! `--format text` and `md`: a table with a row a figure and a column a plan.
+
+use std::fmt::Write;
+
+use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
+use comfy_table::{CellAlignment, Table};
+use fantail_model::sim::Simulation;
+use unicode_width::UnicodeWidthStr;
+
+use super::figures::{Figure, Id, Kind, Report, Row};
+use crate::{number, output};
+
+/// Where there is no figure.
+const NONE: &str = "–";
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// For a terminal of `width` columns.
+pub(super) fn text(report: &Report, width: usize) -> String {
+    let mut text = String::new();
+    let mut line =
+        |line: &str| writeln!(text, "{}", output::fold(line, width, 2)).expect("a string takes every write");
+    if let (Some(n), Some(latency)) = (report.n, &report.latency) {
+        line(&format!("{} {latency}", number::count(n.into(), "branch", "branches, each")));
+    }
+    let names = report.rows.iter().map(|row| row.name.width()).max().unwrap_or(0);
+    for row in &report.rows {
+        if let Some(description) = &row.description {
+            line(&format!("{}{}  {description}", row.name, " ".repeat(names - row.name.width())));
+        }
+    }
+    line(&format!("{}; in parentheses where the figure lies with 95 % confidence", report.title));
+    let shown = shown(report);
+    for columns in blocks(report, &shown, width) {
+        text.push('\n');
+        let mut table = table(&columns, &shown);
+        table.load_style(NOTHING);
+        let first_padding = (0, 0);
+        for (i, column) in table.column_iter_mut().enumerate() {
+            column.set_padding(if i == 0 { first_padding } else { (GAP as u16, 0) });
+            column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+        }
+        for (i, line) in table.lines().enumerate() {
+            let line = line.trim_end();
+            let line = if i == 0 { output::strong(line) } else { line.to_owned() };
+            writeln!(text, "{line}").expect("a string takes every write");
+        }
+    }
+    text.push('\n');
+    for note in notes(report) {
+        writeln!(text, "{}", output::fold(&note, width, 2)).expect("a string takes every write");
+    }
+    text
+}
+
+pub(super) fn markdown(report: &Report) -> String {
+    let columns: Vec<&Row> = report.rows.iter().collect();
+    let mut table = table(&columns, &shown(report));
+    table.load_style(ASCII_MARKDOWN);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{table}\n")
+}
+
+/// The plans side by side as far as `width` goes.
+fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row>> {
+    let labels = shown.iter().map(|id| label(id).width()).max().unwrap_or(0);
+    let column = |row: &Row| {
+        let cells = shown.iter().map(|id| cell(row, id).width());
+        cells.chain([row.name.width()]).max().unwrap_or(0) + GAP
+    };
+    let mut blocks: Vec<(usize, Vec<&Row>)> = Vec::new();
+    for row in &report.rows {
+        let needed = column(row);
+        match blocks.last_mut() {
+            Some((used, rows)) if *used + needed <= width => {
+                *used += needed;
+                rows.push(row);
+            }
+            _ => blocks.push((labels + needed, vec![row])),
+        }
+    }
+    blocks.into_iter().map(|(_, rows)| rows).collect()
+}
+
+fn table(columns: &[&Row], shown: &[Id]) -> Table {
+    let mut table = Table::new();
+    let names = columns.iter().map(|row| row.name.replace('|', "\\|"));
+    table.set_header(std::iter::once(String::new()).chain(names));
+    for id in shown {
+        let cells = columns.iter().map(|row| cell(row, id));
+        table.add_row(std::iter::once(label(id)).chain(cells));
+    }
+    table
+}
+
+/// The figures that say anything about any plan.
+fn shown(report: &Report) -> Vec<Id> {
+    let mut shown: Vec<Id> = Vec::new();
+    for figure in report.rows.iter().flat_map(|row| &row.figures) {
+        if !shown.contains(&figure.id) && report.rows.iter().any(|row| says_anything(row, &figure.id)) {
+            shown.push(figure.id.clone());
+        }
+    }
+    shown
+}
+
+fn figure<'r>(row: &'r Row, id: &Id) -> Option<&'r Figure> {
+    row.figures.iter().find(|figure| figure.id == *id)
+}
+
+fn says_anything(row: &Row, id: &Id) -> bool {
+    let Some(Figure { value: Ok(value), .. }) = figure(row, id) else { return false };
+    match id {
+        Id::Named("permits_delayed" | "sends_copy") => false,
+        Id::Named("complete") => *value != 1.0,
+        Id::Quantile(_) | Id::Utilisation(_) | Id::Named("worst_s" | "mean_s" | "peak_concurrency") => true,
+        Id::Named(_) => *value != 0.0 && !value.is_nan(),
+    }
+}
+
+fn label(id: &Id) -> String {
+    let text = match id {
+        Id::Quantile(label) => label,
+        Id::Utilisation(server) => return format!("use of {server}"),
+        Id::Named(name) => match *name {
+            "worst_s" => "worst",
+            "mean_s" => "mean",
+            "extra_requests" => "extra requests",
+            "extra_busy" => "extra busy",
+            "rejected_429" => "429 / attempt",
+            "rejected_429_calls" => "429 / call",
+            "rejected_429_jobs" => "429 / job",
+            "permit_wait_s" => "permit wait",
+            "backfills" => "backfills / job",
+            "peak_concurrency" => "peak calls",
+            other => other,
+        },
+    };
+    text.to_owned()
+}
+
+/// A figure and where it lies.
+fn cell(row: &Row, id: &Id) -> String {
+    let Some(Figure { kind, value: Ok(value), interval, .. }) = figure(row, id) else {
+        return NONE.to_owned();
+    };
+    if value.is_nan() {
+        return NONE.to_owned();
+    }
+    let write = match kind {
+        Kind::Time => number::duration,
+        Kind::Share => number::percent,
+        Kind::Change => number::change,
+        Kind::Amount => number::amount,
+        Kind::Count => |count| number::count(count as u64, "", "").trim_end().to_owned(),
+    };
+    let ends = interval.filter(|ends| ends.low.is_finite() && ends.high.is_finite() && ends.low < ends.high);
+    match ends {
+        Some(ends) => {
+            let range = number::range(&write(ends.low), &write(ends.high));
+            let range = if ends.low > 0.0 { range.replace('+', "") } else { range };
+            format!("{} ({range})", write(*value))
+        }
+        None => write(*value),
+    }
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    let blocks = report.rows.iter().filter_map(|row| Some((row.blocks?, row.warm_up, row.name.as_str())));
+    let mut groups: Vec<(u64, u64, Vec<&str>)> = Vec::new();
+    for (blocks, warm_up, name) in blocks {
+        match groups.iter_mut().find(|group| (group.0, group.1) == (blocks, warm_up)) {
+            Some(group) => group.2.push(name),
+            None => groups.push((blocks, warm_up, vec![name])),
+        }
+    }
+    for (blocks, warm_up, names) in groups {
+        let of = if names.len() == report.rows.len() {
+            String::new()
+        } else {
+            format!(" of {}", names.join(", "))
+        };
+        let rest = if blocks < 2 {
+            format!("more than {} of them are needed for intervals", Simulation::BLOCK)
+        } else {
+            format!("intervals rest on how {blocks} blocks of {} differ", Simulation::BLOCK)
+        };
+        let warm =
+            if warm_up > 0 { format!(", each after {warm_up} that do not count") } else { String::new() };
+        notes.push(format!("Jobs{of} matter to each other: {rest}{warm}."));
+    }
+    notes.push(
+        "Figures are simulated: the machine that runs plans, over virtual time. Plans meet the same luck."
+            .to_owned(),
+    );
+    notes
+}

@@ -1,0 +1,172 @@
+//! `fantail simulate` and `fantail merge` as a user meets them.
+
+#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const INGESTION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/ingestion.toml");
+
+fn run(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fantail"))
+        .args(args)
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn succeeds(args: &[&str]) -> String {
+    let output = run(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fails(args: &[&str], code: i32, expected: &str) {
+    let output = run(args);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{args:?}: {stderr}");
+    assert!(stderr.contains(expected), "{args:?}: no {expected:?} in:\n{stderr}");
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&succeeds(&[args, &["--format", "json"]].concat())).unwrap()
+}
+
+#[track_caller]
+fn near(value: &Value, expected: f64, relative: f64) {
+    let value = value.as_f64().unwrap();
+    assert!((value / expected - 1.0).abs() < relative, "{value} for {expected}");
+}
+
+/// The figures of the pipeline that its example is about, as docs/simulate.md states them.
+#[test]
+fn the_ingestion_example_tells_its_story() {
+    let document = json(&["simulate", INGESTION, "--jobs", "1e5", "--seed", "7"]);
+    assert_eq!(document["schema"], "fantail.simulate/1");
+    let plans = document["plans"].as_array().unwrap();
+    let names: Vec<&str> = plans.iter().map(|plan| plan["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["sequential", "concurrent", "bounded"]);
+    let [sequential, concurrent, bounded] = plans.as_slice() else { panic!("three") };
+    near(&sequential["quantiles_s"]["p50"], 4.05, 0.01);
+    near(&sequential["quantiles_s"]["p99"], 9.14, 0.05);
+    near(&concurrent["quantiles_s"]["p50"], 0.901, 0.01);
+    near(&concurrent["quantiles_s"]["p99"], 13.98, 0.02);
+    near(&concurrent["rejected_429"], 0.00357, 0.25);
+    assert_eq!(concurrent["complete"], 1.0);
+    assert_eq!(bounded["quantiles_s"]["p99"], 2.5);
+    assert_eq!(bounded["worst_s"], 2.5);
+    assert_eq!(bounded["rejected_429"], 0.0);
+    let shares = ["complete", "partial", "failed"].map(|name| bounded[name].as_f64().unwrap());
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-12 && shares.iter().all(|share| *share > 0.0));
+    for plan in plans {
+        let quantiles = &plan["intervals"]["quantiles_s"]["p50"];
+        let (low, high) = (quantiles[0].as_f64().unwrap(), quantiles[1].as_f64().unwrap());
+        let median = plan["quantiles_s"]["p50"].as_f64().unwrap();
+        assert!(low <= median && median <= high && high < 1.05 * low);
+        assert_eq!(plan["method"], "simulated");
+    }
+}
+
+#[test]
+fn figures_are_the_same_with_any_number_of_threads_split_or_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let whole = succeeds(&["simulate", INGESTION, "-j", "50000", "--threads", "1", "-f", "json"]);
+    assert_eq!(succeeds(&["simulate", INGESTION, "-j", "5e4", "--threads", "2", "-f", "json"]), whole);
+    let (a, b) = (path("a.json"), path("b.json"));
+    let part =
+        |range: &str, out: &str| succeeds(&["simulate", INGESTION, "--jobs-range", range, "--out", out]);
+    assert_eq!((part("0..2e4", &a), part("2e4..5e4", &b)), (String::new(), String::new()));
+    assert_eq!(succeeds(&["merge", &b, &a, "-f", "json"]), whole);
+
+    fails(&["merge", &a, &a], 2, "some of its jobs 0..20000 are in another file");
+    fails(&["merge", INGESTION], 2, "no part of a simulation");
+    let c = path("c.json");
+    succeeds(&["simulate", INGESTION, "--jobs-range", "2e4..3e4", "--out", &c, "--seed", "9"]);
+    fails(&["merge", &a, &c], 2, "is of another simulation");
+    let cut = ["simulate", INGESTION, "--jobs-range", "5..10", "--out", &c];
+    fails(&cut, 2, "expected a beginning at a multiple of 10000");
+    assert!(Path::new(&c).exists());
+}
+
+/// Under one seed the first branches of any plan take the same times, whatever n and the strategy are.
+#[test]
+fn strategies_meet_the_same_times() {
+    let run = |n: &str, strategy: &str| {
+        let latency = "lognormal:median=1s,sigma=0.6";
+        let args = ["simulate", "-n", n, "-l", latency, "-s", strategy, "-j", "1000", "--seed", "3"];
+        json(&args)["plans"][0].clone()
+    };
+    let all = run("8", "all");
+    assert_eq!(all, run("8", "all"));
+    let first = run("8", "first:8");
+    assert_eq!(first["quantiles_s"], all["quantiles_s"]);
+    // Hedging leaves whatever was faster than its delay as it was.
+    let (plain, hedged) = (run("1", "all"), run("1", "hedge:p95"));
+    assert_eq!(plain["quantiles_s"]["p50"], hedged["quantiles_s"]["p50"]);
+    assert!(hedged["quantiles_s"]["p99"].as_f64() < plain["quantiles_s"]["p99"].as_f64());
+    near(&hedged["extra_requests"], 0.05, 0.4);
+    assert_eq!(plain["blocks"], Value::Null);
+}
+
+#[test]
+fn text_csv_and_markdown_say_the_same() {
+    let args = ["simulate", INGESTION, "-j", "2e4", "-p", "p50,p99"];
+    let text = succeeds(&args);
+    for expected in ["sequential", "peak calls", "429 / job", "seed 1", "intervals rest on how 2 blocks"] {
+        assert!(text.contains(expected), "no {expected:?} in:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let csv = succeeds(&[&args[..], &["-f", "csv"]].concat());
+    let mut lines = csv.lines();
+    let header = lines.next().unwrap();
+    assert!(header.starts_with("name,file,kind,jobs,blocks,p50_s,p50_s_low,p50_s_high,p99_s,"), "{header}");
+    assert_eq!(lines.count(), 3);
+    let markdown = succeeds(&[&args[..], &["-f", "md"]].concat());
+    assert!(markdown.contains("sequential | ") && markdown.contains("| p99 "), "{markdown}");
+}
+
+#[test]
+fn single_jobs_are_shown_as_lanes() {
+    let args = ["simulate", INGESTION, "-j", "1e4", "--seed", "7", "--trace", "1"];
+    let text = succeeds(&args);
+    for expected in
+        ["concurrent, job ", "complete after 14", "turned away once, waited 13.0 s", "bounded, job ", "█"]
+    {
+        assert!(text.contains(expected), "no {expected:?} in:\n{text}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lanes.svg");
+    let svg = [&args[..], &["--trace-svg", path.to_str().unwrap(), "-f", "json"]].concat();
+    assert!(succeeds(&svg).starts_with('{'));
+    let svg = std::fs::read_to_string(path).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("parties"));
+    fails(&[&args[..], &["-f", "json"]].concat(), 2, "expected --trace-svg FILE.svg");
+}
+
+#[test]
+fn what_cannot_be_simulated_is_said() {
+    fails(&["simulate"], 2, "simulate what?");
+    fails(&["simulate", "-n", "2", "-l", "exponential:mean=1s", "-j", "1.5"], 2, "no whole number");
+    fails(&["simulate", INGESTION, "--jobs-range", "5..5", "--out", "x"], 2, "expected more than 5");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    let plan = "[scenario]\narrivals = \"10/s\"\n[scenario.server.s]\nslots = 4\n[plan.p.branch]\na = { latency = \"exponential:mean=1s\" }\n";
+    std::fs::write(&file, plan).unwrap();
+    let file = file.to_str().unwrap();
+    fails(
+        &["simulate", file],
+        2,
+        "p: first attempts ask 250.0 % of the slots of server `s`: waits would grow",
+    );
+    std::fs::write(file, plan.replace("[plan.p.branch]", "[plan.p]\ndeadline = \"2s\"\n[plan.p.branch]"))
+        .unwrap();
+    let output = run(&["simulate", file, "-j", "1000"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("warning: p: first attempts ask 250.0 %"));
+}
