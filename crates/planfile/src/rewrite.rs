@@ -50,7 +50,8 @@ impl From<Problems> for RewriteError {
 
 /// The text of a plan file in which the plan of `plan`'s name is `plan`, which may differ from the one that the file has
 /// in barrier, `at_least`, deadline, copies, their budget and which branches are required. Only keys that have to change
-/// do; comments, order and everything else stay.
+/// do; comments, order and everything else stay. Where copies or their budget change, all copies are due at fixed delays, not
+/// at live ones.
 ///
 /// What is returned is read once more: it states `plan` exactly.
 ///
@@ -211,9 +212,10 @@ fn optional(table: Option<&dyn TableLike>) -> Option<bool> {
 fn same_copies(source: &str, text: &str, plan: &Plan) -> bool {
     let Ok(config) = Config::parse(source, text) else { return false };
     config.plan(plan.name()).is_some_and(|entry| {
-        let hedges =
-            |plan: &Plan| plan.branches().iter().map(|branch| branch.hedge.clone()).collect::<Vec<_>>();
-        entry.plan.hedge_budget() == plan.hedge_budget() && hedges(&entry.plan) == hedges(plan)
+        let alike = |(one, other): (&Branch, &Branch)| (&one.hedge, one.live) == (&other.hedge, other.live);
+        entry.plan.hedge_budget() == plan.hedge_budget()
+            && entry.plan.live_delays() == plan.live_delays()
+            && entry.plan.branches().iter().zip(plan.branches()).all(alike)
     })
 }
 
@@ -261,7 +263,7 @@ fn is_race(delays: &[Time]) -> bool {
     delays.iter().all(|delay| *delay == Time::ZERO)
 }
 
-/// States the copies of every branch anew: what most have in the plan's `hedge`, which holds the budget too.
+/// States the copies of every branch anew, at fixed delays: what most have in the plan's `hedge`, which holds the budget too.
 fn copies(table: &mut dyn TableLike, plan: &Plan, entry: &PlanEntry) {
     let rules: Vec<Option<Rule>> =
         plan.branches().iter().enumerate().map(|(i, branch)| Rule::of(branch, entry, i)).collect();

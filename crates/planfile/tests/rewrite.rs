@@ -28,6 +28,12 @@ fn changed(text: &str, change: impl FnOnce(&mut PlanSpec)) -> String {
     rewritten
 }
 
+/// Copies of every branch at fixed delays.
+fn fix(spec: &mut PlanSpec) {
+    spec.live_delays.clear();
+    spec.branches.iter_mut().for_each(|branch| branch.live = None);
+}
+
 /// The lines that differ, those of the old text first.
 fn difference<'t>(old: &'t str, new: &'t str) -> (Vec<&'t str>, Vec<&'t str>) {
     let without =
@@ -54,6 +60,7 @@ fn nothing_changes_where_nothing_is_changed() {
 #[test]
 fn a_line_changes_for_each_figure_and_comments_stay() {
     let rewritten = changed(ENRICH, |spec| {
+        fix(spec);
         spec.deadline = Some(Time::from_millis(2_490));
         for branch in &mut spec.branches[..3] {
             branch.hedge = Some(after(&[1_470]));
@@ -91,6 +98,7 @@ fn a_percentile_that_still_says_it_stays() {
 #[test]
 fn branches_may_differ_in_their_copies() {
     let rewritten = changed(ENRICH, |spec| {
+        fix(spec);
         spec.hedge_budget.share = 120_000;
         spec.branches[0].hedge = Some(after(&[1_100, 1_400]));
         spec.branches[1].hedge = Some(after(&[1_300]));
@@ -113,7 +121,10 @@ fn branches_may_differ_in_their_copies() {
 
 #[test]
 fn no_copies_at_all_need_no_words() {
-    let rewritten = changed(READ, |spec| spec.branches[0].hedge = None);
+    let rewritten = changed(READ, |spec| {
+        fix(spec);
+        spec.branches[0].hedge = None;
+    });
     assert_eq!(
         difference(READ, &rewritten),
         (vec!["hedge = { after = \"p95\", floor = \"5ms\", extra = \"5%\" }"], vec![])
@@ -123,6 +134,7 @@ fn no_copies_at_all_need_no_words() {
 #[test]
 fn another_barrier_keeps_the_roles_of_branches() {
     let rewritten = changed(ENRICH, |spec| {
+        fix(spec);
         spec.wait_for = WaitFor::First(4);
         spec.hedge_budget = BudgetSpec { in_flight: Some(3), burst: 7, ..spec.hedge_budget };
     });
@@ -146,6 +158,7 @@ fn every_way_to_write_a_plan_can_be_rewritten() {
         "[plan.\"a b\".each]\ncount = 2\nname = \"{i}\"\n[plan.\"a b\".branch]\n\"ü\" = { optional = true }\n",
     ] {
         changed(text, |spec| {
+            fix(spec);
             spec.deadline = Some(Time::from_secs(5));
             for branch in spec.branches.iter_mut().filter(|branch| branch.repeatable) {
                 branch.hedge = Some(Hedge { min_useful: Time::ZERO, ..after(&[700]) });
@@ -199,6 +212,7 @@ proptest! {
         burst in 1_u32..30,
     ) {
         changed(ENRICH, |spec| {
+            fix(spec);
             spec.wait_for = if k == 0 { WaitFor::All } else { WaitFor::First(k) };
             spec.at_least = Some(at_least.min(if k == 0 { 5 } else { k }));
             spec.deadline = Some(Time::from_millis(millis));

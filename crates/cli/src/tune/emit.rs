@@ -73,10 +73,13 @@ pub(super) fn plan(request: &Request, stated: &Plan, job: &JobLaw) -> anyhow::Re
         }
     };
     let mut spec = stated.spec();
+    // What was tuned are delays, not the percentiles that they were due at.
+    spec.live_delays.clear();
     for (branch, group) in spec.branches.iter_mut().zip(&group_of) {
         let group = &found.groups[*group];
         let distinct = branch.hedge.as_ref().is_some_and(|hedge| hedge.distinct);
         (branch.required, branch.hedge) = (Some(group.required), hedge(group, distinct));
+        branch.live = None;
         // Those of the job follow the job's.
         branch.deadline = branch.deadline.filter(|_| branch.deadline != stated.deadline());
     }
