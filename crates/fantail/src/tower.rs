@@ -23,7 +23,8 @@ pub trait Policy<Request, Response, E> {
     fn request(&self, attempt: &Attempt, request: &Request) -> Request;
 
     /// Whether a result is an answer, and if not, [how](AttemptError) it failed: a response with status 503 may be a failure
-    /// that a copy can mend, one with status 429 a pushback.
+    /// that a copy can mend, one with status 429 a pushback. A response with a body still to come may keep a
+    /// [hold](Attempt::hold) with it, so that the permit lasts as long as the body.
     ///
     /// # Errors
     /// The result is no answer.

@@ -192,13 +192,15 @@ impl Backfill {
         let Some(handlers) = self.handlers.get(plan.name()).filter(|_| plan.backfill()) else {
             return Kept::Nothing;
         };
+        // In order.
         let missing: Vec<u32> = done.incomplete().collect();
         let slots = (0..).zip(plan.branches()).map(|(branch, declared)| {
             let slot = done.slot(branch);
             let again = !declared.required && (declared.repeatable || slot.attempts == 0);
             let state = if slot.outcome == Some(Outcome::Answered) {
                 SlotState::Answered
-            } else if again && missing.contains(&branch) && handlers.contains_key(&declared.name) {
+            } else if again && missing.binary_search(&branch).is_ok() && handlers.contains_key(&declared.name)
+            {
                 SlotState::Queued
             } else {
                 SlotState::Excluded

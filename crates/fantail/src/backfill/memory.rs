@@ -202,31 +202,47 @@ impl State {
     }
 
     fn claim(&mut self, now: Time, lease: Time, limit: usize) -> Vec<Claim> {
-        let mut claims = Vec::new();
-        let due: Vec<u64> = self.due.range(..=(now, u64::MAX)).map(|(_, slot)| *slot).collect();
-        for number in due {
-            let Some((kept, place)) = self.slot(number) else { continue };
-            let slot = &mut kept.document.slots[place];
+        let (mut dead, mut taken) = (Vec::new(), Vec::new());
+        for (_, number) in self.due.range(..=(now, u64::MAX)) {
+            let (document, place) = self.slots[number];
+            let kept = &self.documents[&document];
+            let slot = &kept.document.slots[place];
             if slot.state == SlotState::Leased && slot.tries >= kept.max_tries {
-                slot.error = Some("the last allowed try did not end before its lease did".to_owned());
-                self.set(number, SlotState::Dead, None);
-            } else if claims.len() < limit && kept.document.expires_at > now {
-                slot.tries += 1;
-                kept.own[place].fence += 1;
-                claims.push(Claim {
-                    document: kept.document.id.clone(),
-                    plan: kept.document.plan.clone(),
-                    branch: slot.branch.clone(),
-                    key: kept.own[place].key.clone(),
-                    number: slot.tries,
-                    request: kept.request.clone(),
-                    slot: number,
-                    fence: kept.own[place].fence,
-                });
-                self.set(number, SlotState::Leased, Some(now.saturating_add(lease)));
+                dead.push(*number);
+            } else if taken.len() < limit && kept.document.expires_at > now {
+                taken.push(*number);
+            } else if taken.len() == limit {
+                break;
             }
         }
-        claims
+        for number in dead {
+            if let Some((kept, place)) = self.slot(number) {
+                let error = "the last allowed try did not end before its lease did";
+                kept.document.slots[place].error = Some(error.to_owned());
+            }
+            self.set(number, SlotState::Dead, None);
+        }
+        taken.into_iter().filter_map(|number| self.take(number, now.saturating_add(lease))).collect()
+    }
+
+    /// Gives a slot to a try, until `until`.
+    fn take(&mut self, number: u64, until: Time) -> Option<Claim> {
+        let (kept, place) = self.slot(number)?;
+        let (slot, own) = (&mut kept.document.slots[place], &mut kept.own[place]);
+        slot.tries += 1;
+        own.fence += 1;
+        let claim = Claim {
+            document: kept.document.id.clone(),
+            plan: kept.document.plan.clone(),
+            branch: slot.branch.clone(),
+            key: own.key.clone(),
+            number: slot.tries,
+            request: kept.request.clone(),
+            slot: number,
+            fence: own.fence,
+        };
+        self.set(number, SlotState::Leased, Some(until));
+        Some(claim)
     }
 
     fn answer(&mut self, claim: &Claim, body: Bytes) -> Option<SlotState> {

@@ -18,6 +18,7 @@ macro_rules! hold {
             a_failure_that_no_try_can_mend_is_a_dead_letter_at_once
             nobody_waits_for_a_try_after_the_document_expires
             a_released_claim_counts_as_no_try
+            claims_are_no_more_than_wanted_and_those_that_are_longest_due_come_first
             an_expired_document_is_not_shown_not_tried_and_then_forgotten
             a_branch_that_may_not_be_tried_again_stays_missing
             documents_are_bounded_in_size
@@ -176,6 +177,25 @@ pub(crate) async fn a_released_claim_counts_as_no_try(store: Arc<dyn Store>) {
     store.release(&claim, after(5)).await.unwrap();
     assert_eq!(store.claim(after(4), LEASE, 10).await.unwrap(), []);
     assert_eq!(store.claim(after(5), LEASE, 10).await.unwrap()[0].number, 1);
+}
+
+pub(crate) async fn claims_are_no_more_than_wanted_and_those_that_are_longest_due_come_first(
+    store: Arc<dyn Store>,
+) {
+    // In the order c, a, b, with two gaps each; then one of c is due again last of all.
+    for (id, at) in [("a", 1), ("b", 2), ("c", 0)] {
+        store.enqueue(after(at), new_document(id)).await.unwrap();
+    }
+    let branches = async |limit: usize| {
+        let claims = store.claim(after(10), LEASE, limit).await.unwrap();
+        claims.into_iter().map(|claim| claim.document + "." + &claim.branch).collect::<Vec<_>>()
+    };
+    assert!(branches(0).await.is_empty());
+    let first = store.claim(after(10), LEASE, 1).await.unwrap().remove(0);
+    assert_eq!((&*first.document, &*first.branch), ("c", "amounts"));
+    store.release(&first, after(5)).await.unwrap();
+    assert_eq!(branches(2).await, ["c.summary", "a.amounts"]);
+    assert_eq!(branches(100).await, ["a.summary", "b.amounts", "b.summary", "c.amounts"]);
 }
 
 pub(crate) async fn an_expired_document_is_not_shown_not_tried_and_then_forgotten(store: Arc<dyn Store>) {

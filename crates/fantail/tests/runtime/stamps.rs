@@ -108,3 +108,19 @@ async fn an_attempt_timeout_does_not_cut_what_was_there() {
     let done = busy(&plan, vec![(30, 0, Ok(7))], 500).await;
     assert_eq!((done.outcome(0), done.elapsed()), (Outcome::Answered, Time::from_millis(30)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_lets_the_job_stand_still_makes_no_branch_late() {
+    let plan = with_deadline((0..10).map(|i| optional(&i.to_string())).collect());
+    let mut job = plan.job();
+    let answers = job.each(|attempt| after(10 + u64::from(attempt.branch()), attempt.branch()));
+    let mut running = job.start().unwrap();
+    let mut seen = Vec::new();
+    while let Some(branch) = running.next().await {
+        seen.extend(running.answer(&answers, branch));
+        // Nobody polls the job meanwhile.
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let done = running.finish().await.unwrap();
+    assert_eq!((seen.len(), done.verdict(), done.elapsed()), (10, Verdict::Complete, ms(19)));
+}
