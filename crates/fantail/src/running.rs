@@ -53,7 +53,8 @@ impl<'f> Running<'f> {
         Running { driver, verdict: None }
     }
 
-    /// The next branch that has answered, in the order in which they did; `None` when the job is over.
+    /// The next branch that has answered, in the order in which they did, and of those that are found at one look in the
+    /// plan's order; `None` when the job is over.
     pub async fn next(&mut self) -> Option<u32> {
         poll_fn(|task| Pin::new(&mut *self).poll_next(task)).await
     }
