@@ -12,6 +12,8 @@ use fantail_core::job::{Action, AttemptId, Cause, Event, Job, Outcome, Start, Ve
 use fantail_core::{Plan, PlanSpec, Time, WaitFor};
 use observer::Observer;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
 use worlds::{Move, attempt_of, events_of, fair_moves, hostile_moves, plans, time_of};
 
 /// What a job was told, and when.
@@ -159,6 +161,27 @@ proptest! {
         prop_assert_eq!(punctual.verdict(), late.verdict());
         let outcomes = |job: &Job| (0..simple.n()).map(|b| job.slot(b)?.outcome).collect::<Vec<Option<Outcome>>>();
         prop_assert_eq!(outcomes(&punctual), outcomes(&late));
+    }
+}
+
+#[test]
+fn a_job_that_starts_in_the_place_of_another_is_as_a_new_one() {
+    let mut runner = TestRunner::deterministic();
+    let worlds = (plans(), fair_moves(), hostile_moves());
+    for _ in 0..300 {
+        let (plan, fair, hostile) = worlds.new_tree(&mut runner).unwrap().current();
+        let (mut used, _) = play(&plan, &hostile, Time::from_nanos(5)).unwrap();
+        let (_, told) = play(&plan, &fair, Time::ZERO).unwrap();
+        let told = at_origin(told);
+        let (fresh, expected) = replay(&plan, &told, <[Event]>::to_vec);
+        let live = observer::live(&plan);
+        let mut actions = Vec::new();
+        used.restart(Start { now: Time::ZERO, rotation: 7, live: &live }, &mut actions);
+        for (at, events) in &told {
+            used.step(*at, &mut events.clone(), &mut actions);
+        }
+        assert_eq!(actions, expected);
+        assert_eq!(format!("{used:?}"), format!("{fresh:?}"));
     }
 }
 

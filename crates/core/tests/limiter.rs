@@ -221,6 +221,78 @@ fn two_permits_handed_back_bring_only_what_had_not_spilled_over_without_both() {
 }
 
 /// What the world does to a limiter. Indices pick among the tickets there ever were, and rather among live ones.
+#[test]
+fn backfill_gets_its_share_while_it_waits_and_no_more() {
+    let check = |share: u32, weights: [u32; 2]| {
+        let mut limiter = Limiter::new(LimiterSpec { gate: Some(4), backfill_share: share, ..spec() });
+        let ask = |limiter: &mut Limiter, class: Class| {
+            limiter.ask(T0, class, weights[usize::from(class == Class::Backfill)], None).unwrap()
+        };
+        let (mut all, mut of_backfill) = (0_u64, 0_u64);
+        let mut waiting = [Class::First, Class::Backfill].map(|class| ask(&mut limiter, class));
+        for _ in 0..1_000 {
+            let granted = pump_one(&mut limiter);
+            let index = usize::from(granted == waiting[1]);
+            all += u64::from(weights[index]);
+            of_backfill += u64::from(weights[1]) * index as u64;
+            limiter.release(granted);
+            waiting[index] = ask(&mut limiter, [Class::First, Class::Backfill][index]);
+            // Never further from the share than one of each.
+            let (due, slack) = (all * u64::from(share) / 1_000_000, u64::from(weights[0] + weights[1]));
+            assert!(of_backfill.abs_diff(due) <= slack, "{share}, {weights:?}: {of_backfill} of {all}");
+        }
+    };
+    for share in [0, 1, 100_000, 250_000, 500_000, 999_999, 1_000_000] {
+        for weights in [[1, 1], [1, 4], [4, 1], [3, 2]] {
+            check(share, weights);
+        }
+    }
+}
+
+/// Grants the next one.
+fn pump_one(limiter: &mut Limiter) -> Ticket {
+    let ticket = limiter.poll(T0).expect("somebody may go");
+    limiter.grant(T0, ticket);
+    ticket
+}
+
+#[test]
+fn a_strict_rate_holds_in_every_window() {
+    let rate = Some(Rate { permits: 5, per: Time::from_secs(1), burst: 2 });
+    let mut limiter = Limiter::new(LimiterSpec { rate, strict: true, ..spec() });
+    for _ in 0..20 {
+        first(&mut limiter, 1);
+    }
+    let mut starts = Vec::new();
+    let mut now = T0;
+    while limiter.waiting() > 0 {
+        starts.extend(pump(&mut limiter, now).iter().map(|_| now));
+        now = limiter.next_at(now).unwrap_or(now);
+    }
+    // Two at once, then three a second.
+    assert_eq!(starts[..2], [T0, T0]);
+    assert_eq!(starts[4], Time::from_secs(1));
+    for (i, from) in starts.iter().enumerate() {
+        let within = starts[i..].iter().filter(|at| **at <= from.saturating_add(Time::from_secs(1)));
+        assert!(within.count() <= 5, "after {from}");
+    }
+}
+
+#[test]
+fn one_who_leaves_a_long_queue_leaves_it_in_order() {
+    let mut limiter = gate(1);
+    let tickets: Vec<Ticket> = (0..100_000).map(|_| first(&mut limiter, 1)).collect();
+    for ticket in tickets.iter().filter(|ticket| tickets.binary_search(ticket).unwrap() % 3 != 0) {
+        limiter.withdraw(*ticket);
+    }
+    assert_eq!(limiter.waiting(), 33_334);
+    for expected in tickets.iter().step_by(3) {
+        let ticket = pump_one(&mut limiter);
+        assert_eq!(ticket, *expected);
+        limiter.release(ticket);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Op {
     Ask(Class, u32, Option<u64>),
@@ -263,9 +335,16 @@ prop_compose! {
         gate in prop::option::of(1..7_u32),
         rate in prop::option::of((1..4_u32, prop::sample::select(vec![1_u64, 3, 10, 16]), 1..5_u32)),
         cap in 1..20_u64,
+        strict in any::<bool>(),
+        backfill_share in prop::sample::select(vec![0, 0, 100_000, 500_000, 999_999, 1_000_000]),
     ) -> LimiterSpec {
-        let rate = rate.map(|(permits, per, burst)| Rate { permits, per: Time::from_nanos(per), burst });
-        LimiterSpec { gate, rate, pushback_cap: Time::from_nanos(cap), ..spec() }
+        let rate = rate.map(|(permits, per, burst)| {
+            let permits = if strict { permits + burst } else { permits };
+            Rate { permits, per: Time::from_nanos(per), burst }
+        });
+        let strict = strict && rate.is_some();
+        let pushback_cap = Time::from_nanos(cap);
+        LimiterSpec { gate, rate, strict, backfill_share, pushback_cap, ..spec() }
     }
 }
 

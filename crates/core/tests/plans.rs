@@ -420,3 +420,21 @@ fn a_live_delay_is_of_one_copy_and_ends_where_no_copy_may_start() {
     let stated = PlanSpec { live_delays: vec![LiveDelaySpec { cap: ms(4), ..live }], ..hedged(&[5], 0) };
     assert_eq!(cap(stated), ms(4));
 }
+
+#[test]
+fn a_strict_rate_leaves_something_beside_its_burst() {
+    let rate = |permits, burst| Some(Rate { permits, per: Time::from_secs(1), burst });
+    let strict = |rate| limited(LimiterSpec { rate, strict: true, ..LimiterSpec::new("llm") });
+    check(strict(rate(5, 4)), &[]);
+    check(
+        strict(rate(5, 5)),
+        &["limiter `llm`: burst: got 5, expected less than the permits of a strict rate, 5"],
+    );
+    check(strict(None), &["limiter `llm`: strict: got no rate, expected a rate"]);
+    let share = |backfill_share| limited(LimiterSpec { backfill_share, ..LimiterSpec::new("llm") });
+    check(share(1_000_000), &[]);
+    check(
+        share(1_000_001),
+        &["limiter `llm`: backfill_share: got 1000001 parts per million, expected at most 1000000"],
+    );
+}

@@ -13,6 +13,7 @@ use alloc::collections::BinaryHeap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::mem;
 
 use crate::{Branch, Ledger, Plan, Time};
 use timers::Timers;
@@ -70,6 +71,8 @@ pub struct Job {
     ready: BinaryHeap<Reverse<u32>>,
     /// Branches that were lost, and what comes after them not yet; empty between events.
     losing: Vec<u32>,
+    /// What is due before the instant that a step is about; empty between steps.
+    overdue: Vec<Event>,
     /// Branches without an outcome.
     open: u32,
     answered: u32,
@@ -162,31 +165,55 @@ impl BranchState {
 impl Job {
     /// Starts a job of `plan`, asking for every primary that need not wait for other branches.
     pub fn start(plan: Arc<Plan>, start: Start<'_>, actions: &mut Vec<Action>) -> Job {
-        let Start { now, rotation, live } = start;
-        let branches = plan.branches().iter().map(BranchState::new).collect();
+        let n = plan.branches().len();
+        let waits = plan.leader().is_some() || plan.branches().iter().any(|branch| !branch.after.is_empty());
+        let waiting = if waits { n } else { 0 };
         let mut job = Job {
-            started_at: now,
-            now,
-            rotation,
-            live: live.to_vec(),
-            branches,
-            attempts: alloc::vec![AttemptState::Idle; plan.attempts()],
-            timers: Timers::default(),
-            leading: plan.leader().map(|leader| leader.branch as u32),
-            ready: BinaryHeap::new(),
-            losing: Vec::new(),
-            open: plan.n(),
+            started_at: Time::ZERO,
+            now: Time::ZERO,
+            rotation: 0,
+            live: Vec::with_capacity(plan.live_delays().len()),
+            branches: Vec::with_capacity(n),
+            attempts: Vec::with_capacity(plan.attempts()),
+            timers: Timers::new(&plan),
+            leading: None,
+            ready: BinaryHeap::with_capacity(waiting),
+            losing: Vec::with_capacity(waiting.max(1)),
+            overdue: Vec::new(),
+            open: 0,
             answered: 0,
             required_answered: 0,
             required_lost: None,
             too_few: None,
             verdict: None,
-            finished_at: now,
+            finished_at: Time::ZERO,
             ledger: Ledger::default(),
             plan,
         };
-        job.start_first(actions);
+        job.restart(start, actions);
         job
+    }
+
+    /// Starts another job of the same plan in place of this one, whose place in memory it takes: after the first job, none
+    /// of them allocates. What this one still has running or asked for is forgotten, so end it first.
+    pub fn restart(&mut self, start: Start<'_>, actions: &mut Vec<Action>) {
+        let Start { now, rotation, live } = start;
+        (self.started_at, self.now, self.finished_at) = (now, now, now);
+        self.rotation = rotation;
+        self.live.clear();
+        self.live.extend_from_slice(live);
+        self.branches.clear();
+        self.branches.extend(self.plan.branches().iter().map(BranchState::new));
+        self.attempts.clear();
+        self.attempts.resize(self.plan.attempts(), AttemptState::Idle);
+        self.timers.clear();
+        self.leading = self.plan.leader().map(|leader| leader.branch as u32);
+        self.ready.clear();
+        self.open = self.plan.n();
+        (self.answered, self.required_answered) = (0, 0);
+        (self.required_lost, self.too_few, self.verdict) = (None, None, None);
+        self.ledger = Ledger::default();
+        self.start_first(actions);
     }
 
     /// Takes in all that happened at `now`, and what fell due until then; drains `events`.
@@ -194,11 +221,12 @@ impl Job {
     /// A `now` before that of an earlier step counts as that one.
     pub fn step(&mut self, now: Time, events: &mut Vec<Event>, actions: &mut Vec<Action>) {
         self.now = self.now.max(now);
-        let mut due_only = Vec::new();
+        let mut overdue = mem::take(&mut self.overdue);
         while let Some(due) = self.wake_at().filter(|due| *due < self.now && self.verdict.is_none()) {
-            self.instant(due, &mut due_only, actions);
-            due_only.clear();
+            self.instant(due, &mut overdue, actions);
+            overdue.clear();
         }
+        self.overdue = overdue;
         self.instant(self.now, events, actions);
         events.clear();
         self.timers.skip_settled(&self.plan, |branch| self.branches[branch as usize].outcome.is_some());

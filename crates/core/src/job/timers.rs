@@ -15,7 +15,7 @@ pub(super) struct Timer {
 
 /// Deadlines are known from the start, so they are a cursor into the plan's sorted list, whatever the number of branches;
 /// the others are heaps.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Timers {
     next_deadline: usize,
     timeouts: BinaryHeap<Reverse<Timer>>,
@@ -25,6 +25,27 @@ pub(super) struct Timers {
 }
 
 impl Timers {
+    /// With room for all that a job of the plan can set.
+    pub(super) fn new(plan: &Plan) -> Timers {
+        let branches = plan.branches();
+        let copies = branches.iter().map(|branch| branch.delays().len()).sum();
+        let timed = (0..).zip(branches).filter(|(_, branch)| branch.attempt_timeout.is_some());
+        let timeouts = timed.map(|(branch, _)| plan.attempts_of(branch).count()).sum();
+        Timers {
+            next_deadline: 0,
+            timeouts: BinaryHeap::with_capacity(timeouts),
+            hedges: BinaryHeap::with_capacity(copies),
+            head_start: None,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.next_deadline = 0;
+        self.timeouts.clear();
+        self.hedges.clear();
+        self.head_start = None;
+    }
+
     pub(super) fn arm(&mut self, copy: Timer) {
         self.hedges.push(Reverse(copy));
     }

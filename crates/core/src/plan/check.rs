@@ -124,6 +124,17 @@ fn limiters(faults: &mut Faults, limiters: &[LimiterSpec]) {
             faults.span(at("rate"), rate.per);
             faults.expect(rate.burst >= 1, at("burst"), rate.burst, "at least 1");
         }
+        match limiter.rate {
+            Some(rate) if limiter.strict => {
+                let expected = format_args!("less than the permits of a strict rate, {}", rate.permits);
+                faults.expect(rate.burst < rate.permits, at("burst"), rate.burst, expected);
+            }
+            None => faults.expect(!limiter.strict, at("strict"), "no rate", "a rate"),
+            Some(_) => {}
+        }
+        let share = limiter.backfill_share;
+        let value = format_args!("{share} parts per million");
+        faults.expect(share <= PPM, at("backfill_share"), value, "at most 1000000");
     }
 }
 

@@ -229,6 +229,12 @@ pub struct LimiterSpec {
     pub gate: Option<u32>,
     /// The weight that may start in a time. Default: no bound.
     pub rate: Option<Rate>,
+    /// Whether in every window as long as the rate's time no more than its permits may start: then `permits - burst` come
+    /// back in it, and not `permits`. It takes a rate with a burst below its permits. Default: no.
+    pub strict: bool,
+    /// The least share of backfill among what is granted while backfill waits, in parts per million of the weight, at most
+    /// [`PPM`]. Default: 0, then it waits for all others.
+    pub backfill_share: u32,
     /// The longest pause that a server may ask for; beyond it, waiters are refused. Default: 60 s.
     pub pushback_cap: Time,
 }
@@ -239,7 +245,14 @@ impl LimiterSpec {
 
     /// A limiter that permits everything until a gate or rate is set.
     pub fn new(name: impl Into<String>) -> LimiterSpec {
-        LimiterSpec { name: name.into(), gate: None, rate: None, pushback_cap: LimiterSpec::PUSHBACK_CAP }
+        LimiterSpec {
+            name: name.into(),
+            gate: None,
+            rate: None,
+            strict: false,
+            backfill_share: 0,
+            pushback_cap: LimiterSpec::PUSHBACK_CAP,
+        }
     }
 
     /// The largest weight that it can ever permit at once.
@@ -252,7 +265,7 @@ impl LimiterSpec {
 /// A token bucket: `permits` in every `per`, of which `burst` may be saved.
 ///
 /// In a window of length w at most `burst + permits * w / per` start: right after an idle time that is `burst` more
-/// than the rate.
+/// than the rate, unless it is [strict](LimiterSpec::strict).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Weight that may start in every `per`, at least 1.

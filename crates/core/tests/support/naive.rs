@@ -11,6 +11,9 @@ pub(crate) struct Naive {
     /// What was granted and not handed back unused, in the order of the grants.
     taken: Vec<(Time, Ticket, u32)>,
     paused_until: Time,
+    /// What backfill is owed: its share of the weight granted to others while it waited, less the rest of what it got, in
+    /// parts per million.
+    owed: i64,
 }
 
 #[derive(Debug)]
@@ -23,7 +26,8 @@ struct Waiter {
 
 impl Naive {
     pub(crate) fn new(spec: LimiterSpec) -> Naive {
-        Naive { spec, waiters: Vec::new(), permits: Vec::new(), taken: Vec::new(), paused_until: Time::ZERO }
+        let (waiters, permits, taken) = (Vec::new(), Vec::new(), Vec::new());
+        Naive { spec, waiters, permits, taken, paused_until: Time::ZERO, owed: 0 }
     }
 
     pub(crate) fn refuses(&self, now: Time, weight: u32, until: Option<Time>) -> Option<Refusal> {
@@ -54,6 +58,12 @@ impl Naive {
     pub(crate) fn grant(&mut self, now: Time, ticket: Ticket) {
         let at = self.waiters.iter().position(|waiter| waiter.ticket == ticket).expect("it waits");
         let waiter = self.waiters.remove(at);
+        let (share, weight) = (i64::from(self.spec.backfill_share), i64::from(waiter.weight));
+        if waiter.class == Class::Backfill {
+            self.owed = (self.owed - (1_000_000 - share) * weight).max(0);
+        } else if self.waiters.iter().any(|waiter| waiter.class == Class::Backfill) {
+            self.owed += share * weight;
+        }
         self.permits.push((ticket, waiter.weight));
         self.taken.push((now, ticket, waiter.weight));
     }
@@ -99,7 +109,8 @@ impl Naive {
         self.waiters.len()
     }
 
-    /// That in no window of length w more than burst + permits w / per was taken and used.
+    /// That in no window of length w more than burst + permits w / per was taken and used; of a strict rate, no more than
+    /// the permits in any window of `per`.
     pub(crate) fn check_rate(&self) -> Result<(), String> {
         let Some(rate) = self.spec.rate else { return Ok(()) };
         for (i, (from, _, _)) in self.taken.iter().enumerate() {
@@ -107,6 +118,10 @@ impl Naive {
             for (to, _, weight) in &self.taken[i..] {
                 sum += worth(rate, *weight);
                 let passed = u128::from(to.as_nanos() - from.as_nanos());
+                if self.spec.strict && *to <= from.saturating_add(rate.per) && sum > worth(rate, rate.permits)
+                {
+                    return Err(format!("not strict between {from} and {to}: {:?}", self.taken));
+                }
                 if sum > worth(rate, rate.burst) + passed * u128::from(rate.permits) {
                     return Err(format!("too much between {from} and {to}: {:?}", self.taken));
                 }
@@ -116,7 +131,10 @@ impl Naive {
     }
 
     fn head(&self) -> Option<&Waiter> {
-        self.waiters.iter().min_by_key(|waiter| (waiter.class, waiter.ticket))
+        let rest = 1_000_000 - i64::from(self.spec.backfill_share);
+        let backfill = self.waiters.iter().find(|waiter| waiter.class == Class::Backfill);
+        let due = backfill.filter(|waiter| self.owed >= rest * i64::from(waiter.weight));
+        due.or_else(|| self.waiters.iter().min_by_key(|waiter| (waiter.class, waiter.ticket)))
     }
 
     fn waits_in_vain(&self, now: Time, until: Option<Time>) -> bool {
@@ -128,8 +146,8 @@ impl Naive {
     /// What is in the bucket, in the unit of [`worth`].
     fn level(&self, rate: Rate, now: Time) -> u128 {
         let full = worth(rate, rate.burst);
-        let gain =
-            |from: Time, to: Time| u128::from(to.saturating_sub(from).as_nanos()) * u128::from(rate.permits);
+        let refill = if self.spec.strict { rate.permits - rate.burst } else { rate.permits };
+        let gain = |from: Time, to: Time| u128::from(to.saturating_sub(from).as_nanos()) * u128::from(refill);
         let (mut level, mut as_of) = (full, Time::ZERO);
         for (at, _, weight) in &self.taken {
             level = full.min(level + gain(as_of, *at)) - worth(rate, *weight);

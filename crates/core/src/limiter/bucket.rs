@@ -1,0 +1,60 @@
+//! A token bucket in exact integers.
+
+use crate::Time;
+use crate::plan::{LimiterSpec, Rate};
+
+/// A permit is worth `per` units (its nanoseconds), and every nanosecond adds `refill` units.
+#[derive(Clone, Debug)]
+pub(super) struct Bucket {
+    rate: Rate,
+    /// `permits`; of a strict rate what is left of them beside a burst, so that a burst and what comes after it within
+    /// `per` are `permits` together.
+    refill: u32,
+    level: u128,
+    as_of: Time,
+}
+
+impl Bucket {
+    /// The bucket of a limiter with a rate, full.
+    pub(super) fn full(spec: &LimiterSpec) -> Option<Bucket> {
+        let rate = spec.rate?;
+        // A plan refuses what would never fill.
+        let refill = if spec.strict { rate.permits.saturating_sub(rate.burst).max(1) } else { rate.permits };
+        let mut bucket = Bucket { rate, refill, level: 0, as_of: Time::ZERO };
+        bucket.level = bucket.worth(rate.burst);
+        Some(bucket)
+    }
+
+    pub(super) fn worth(&self, weight: u32) -> u128 {
+        u128::from(weight) * u128::from(self.rate.per.as_nanos())
+    }
+
+    fn fill(&mut self, now: Time) {
+        let passed = now.saturating_sub(self.as_of);
+        self.as_of = self.as_of.max(now);
+        let gained = u128::from(passed.as_nanos()) * u128::from(self.refill);
+        self.level = (self.level + gained).min(self.worth(self.rate.burst));
+    }
+
+    /// The first instant, from `now` on, at which `weight` can be taken.
+    pub(super) fn ready_at(&mut self, now: Time, weight: u32) -> Time {
+        self.fill(now);
+        let short = self.worth(weight).saturating_sub(self.level);
+        let wait = short.div_ceil(u128::from(self.refill));
+        self.as_of.saturating_add(Time::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
+    }
+
+    pub(super) fn take(&mut self, weight: u32) {
+        self.level = self.level.saturating_sub(self.worth(weight));
+    }
+
+    /// Puts back at most as much as there is room.
+    pub(super) fn put_back(&mut self, units: u128) {
+        self.level += units;
+    }
+
+    /// How much could be added before it spills over.
+    pub(super) fn room(&self) -> u128 {
+        self.worth(self.rate.burst) - self.level
+    }
+}
