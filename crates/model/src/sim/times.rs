@@ -48,7 +48,10 @@ impl Times {
         }
         match (&mut self.0, &other.0) {
             (Form::Kept(lists), Form::Kept(others)) => {
-                lists.iter_mut().zip(others).for_each(|(list, other)| list.extend(other));
+                for (list, other) in lists.iter_mut().zip(others) {
+                    list.extend(other);
+                    join(list);
+                }
             }
             (Form::Counted(lists), Form::Kept(others)) => {
                 for (list, other) in lists.iter_mut().zip(others) {
@@ -61,7 +64,6 @@ impl Times {
             (Form::Kept(_), Form::Counted(_)) => unreachable!("counted already"),
         }
         self.bound();
-        self.sort();
     }
 
     /// How many times one of the lists has.
@@ -148,6 +150,12 @@ impl Times {
             self.0 = Form::Counted(counted);
         }
     }
+}
+
+/// Sorts a list of two sorted parts: a stable sort finds them, and takes the time of one walk.
+#[expect(clippy::stable_sort_primitive, reason = "an unstable sort would begin anew")]
+fn join(list: &mut [u64]) {
+    list.sort();
 }
 
 /// The smallest number at which a count that does not decrease reaches `rank`, or the largest number there is.
