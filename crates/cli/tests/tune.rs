@@ -375,6 +375,19 @@ fn like_branches_may_be_many_or_one() {
 }
 
 #[test]
+fn many_kinds_of_branches_are_told_in_few_words() {
+    let folder = Folder::new();
+    let mut text = "[plan.a.defaults]\nrepeatable = true\n[plan.a.branch]\n".to_owned();
+    for i in 0..12 {
+        text += &format!("b{i} = {{ latency = \"lognormal:median={}ms,sigma=0.6\" }}\n", 10 + i);
+    }
+    let path = folder.write("plan.toml", &text);
+    let shown = tunes(&["tune", str_of(&path), "--goal", "p99<90ms", "--max-copies", "1"]);
+    assert!(shown.replace("\n  ", " ").contains("; copies of "), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+}
+
+#[test]
 fn csv_and_markdown_have_a_line_for_each_plan() {
     let csv = tunes(&five(&["--goal", "p99<2.5s", "--format", "csv"]));
     let mut lines = csv.lines();

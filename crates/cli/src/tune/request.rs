@@ -210,7 +210,7 @@ fn like(n: u32, latency: &str, strategy: &str, allowed: Allowed) -> anyhow::Resu
         }
     };
     let mut plan = form.grouped(n, &law).map_err(Failure::invalid)?;
-    if allowed.first.is_some() {
+    if allowed.first.is_some() && plan.groups.iter().all(|group| group.required) {
         // What the job may end without is not required.
         plan.groups.iter_mut().for_each(|group| group.required = false);
     }

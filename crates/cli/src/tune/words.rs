@@ -47,8 +47,13 @@ fn copies_by_branch(request: &Request, plan: &GroupedPlan) -> Vec<String> {
             None => parts.push((what, vec![label])),
         }
     }
-    parts.into_iter().map(|(what, labels)| format!("{}: {what}", labels.join(", "))).collect()
+    let more = parts.len().saturating_sub(SHOWN);
+    let shown = parts.into_iter().take(SHOWN).map(|(what, labels)| format!("{}: {what}", labels.join(", ")));
+    shown.chain((more > 0).then(|| format!("copies of {more} more kinds of branches"))).collect()
 }
+
+/// The most kinds of branches whose copies are told.
+const SHOWN: usize = 6;
 
 /// When copies are sent, as in `copies after 1.5 s and 2 s`.
 pub(super) fn copies(delays: &[f64]) -> String {
