@@ -56,6 +56,9 @@ Examples:
 
 Exit codes: 0 all files are valid, 2 one of them is unreadable or invalid.";
 
+/// The percentiles that nobody has to ask for.
+pub(crate) const USUAL: &str = "p50,p90,p95,p99,p99.9";
+
 /// Computes how long jobs take, how they end and what copies cost.
 #[derive(Debug, clap::Args)]
 #[command(after_help = PREDICT_HELP)]
@@ -84,16 +87,35 @@ pub(crate) struct PredictArgs {
     #[arg(short, long = "strategy", value_name = "PLAN", requires = "latency")]
     pub(crate) strategies: Vec<String>,
 
+    /// The fewest answers that a result may hold, for every plan [default: what the plan states].
+    #[arg(long, value_name = "K")]
+    pub(crate) at_least: Option<u32>,
+
+    /// Which branches a result has to hold, for every plan: their names, like `type,parties`; beside -n, how many.
+    ///
+    /// All others are optional: a result without them is partial. Without this a plan file says it itself; in short form
+    /// all branches are required under `all`, none under `first` and `share`.
+    #[arg(long, value_name = "NAMES|COUNT")]
+    pub(crate) required: Option<String>,
+
+    /// How much of the luck of a call is shared, like `job=0.2,branch=0.3`.
+    ///
+    /// `job`: by all calls of a job, as they share a document or a bad minute; `branch`: by the copies of a branch, as
+    /// they ask the same thing. What is left is the luck of a call alone, all that a copy can buy back. Each call by
+    /// itself takes as long as ever [default: nothing is shared].
+    #[arg(long, value_name = "SHARES")]
+    pub(crate) rho: Option<String>,
+
     /// Predict at many values of one number, like `n=1..1000`.
     ///
-    /// `n` (instead of -n), `sigma` of a log-normal latency, or `deadline`, from one value to another, both included;
+    /// `deadline`, `n` (instead of -n), or `sigma` of a log-normal latency, from one value to another, both included;
     /// `:STEPS` after it says how many values [default: 51]. Those of n are spaced by a factor, others evenly. Text
-    /// shows some of them, the other formats all.
-    #[arg(long, value_name = "NAME=FROM..TO", requires = "latency", conflicts_with_all = ["files", "asserts"])]
+    /// shows some of them, the other formats all. Plan files can be swept by deadline.
+    #[arg(long, value_name = "NAME=FROM..TO", conflicts_with = "asserts")]
     pub(crate) sweep: Option<String>,
 
     /// Quantiles to print, in this order, like `p50,0.999,1-1e-6`.
-    #[arg(short, long, value_name = "LIST", default_value = "p50,p90,p95,p99,p99.9")]
+    #[arg(short, long, value_name = "LIST", default_value = USUAL)]
     pub(crate) percentiles: String,
 
     /// What every strategy has to keep, like `p99<2.5s`; may be given several times.
@@ -107,6 +129,48 @@ pub(crate) struct PredictArgs {
     /// How to print the result.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+
+    /// Say what would help most, and what is easily misread, each computed for the plan at hand.
+    #[arg(long, conflicts_with = "sweep")]
+    pub(crate) explain: bool,
+
+    /// Also draw the result into FILE, an SVG picture; `-` draws below the text.
+    #[arg(long, value_name = "FILE.svg|-", value_parser = picture)]
+    pub(crate) plot: Option<PathBuf>,
+
+    /// What the picture shows.
+    ///
+    /// `law`: density and share returned, beside the normal of the same mean and deviation, with mode, median and mean;
+    /// `pdf` or `cdf`: one of the two; `tail`: the share returned on an axis of nines; `times`: return times along a
+    /// sweep; `verdicts`: how jobs end along a sweep. Default: `law` of one plan, `tail` of several, `verdicts` along
+    /// deadlines, `times` along anything else.
+    #[arg(long, value_enum, requires = "plot", hide_possible_values = true)]
+    pub(crate) view: Option<View>,
+}
+
+/// The picture that is not a file.
+pub(crate) const TO_TERMINAL: &str = "-";
+
+/// Where a picture goes; a name that ends otherwise may be that of a plan file.
+fn picture(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_svg = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
+    if is_svg || text == TO_TERMINAL {
+        Ok(path)
+    } else {
+        Err("expected a name that ends in .svg, or - for the terminal".to_owned())
+    }
+}
+
+/// What a picture of a prediction shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum View {
+    Law,
+    Pdf,
+    Cdf,
+    Tail,
+    Times,
+    Verdicts,
 }
 
 const PREDICT_HELP: &str = "\
@@ -116,9 +180,11 @@ Examples:
       --strategy all --strategy first:5 --strategy hedge:p95 --format json
   fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \\
       --strategy all --strategy first:5+deadline:2.5s+at-least:3
-  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \
-      --strategy first:5+at-least:3 --sweep deadline=0.5s..5s
-  fantail predict examples/enrich.toml -p p50,p99
+  fantail predict -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s \\
+      --required 3 --sweep deadline=0.5s..5s
+  fantail predict examples/enrich.toml -p p50,p99 --explain
+  fantail predict -n 8 --latency lognormal:median=1s,sigma=0.6 --plot law.svg
+  fantail predict --latency lognormal:median=1s,sigma=0.6 --sweep n=1..1000 --plot -
   fantail predict examples/enrich.toml --assert 'p99<=2.5s' --assert 'failed<0.5%'
 
 Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input, 3 an assert does not hold.";

@@ -9,6 +9,11 @@ use crate::number;
 
 /// What a plan waits for and what it does meanwhile, on one line.
 pub(crate) fn plan(plan: &Plan) -> String {
+    plan_with(plan, plan.deadline().map(|deadline| deadline.to_string()).as_deref())
+}
+
+/// The same, with other words for its deadline.
+pub(crate) fn plan_with(plan: &Plan, deadline: Option<&str>) -> String {
     let mut words = vec![barrier(plan)];
     if plan.required() > 0 && plan.required() < plan.n() {
         words.push(format!("{} required", plan.required()));
@@ -16,7 +21,7 @@ pub(crate) fn plan(plan: &Plan) -> String {
     if plan.at_least() < plan.k() && plan.at_least() != plan.required() {
         words.push(format!("at least {}", number::count(plan.at_least().into(), "answer", "answers")));
     }
-    words.extend(plan.deadline().map(|deadline| format!("deadline {deadline}")));
+    words.extend(deadline.map(|deadline| format!("deadline {deadline}")));
     let delayed = |branch: &Branch| branch.delays().iter().any(|delay| *delay > Time::ZERO);
     if plan.branches().iter().any(delayed) {
         let budget = plan.hedge_budget();

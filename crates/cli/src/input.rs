@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use fantail_planfile::{Config, Problems};
+use fantail_planfile::{Config, Overrides, Problems};
 
 use crate::failure::Failure;
 
@@ -15,8 +15,29 @@ const MOST_BYTES: u64 = 256 << 20;
 ///
 /// The error is invalid input, with everything that is wrong with the file.
 pub(crate) fn config(path: &Path) -> anyhow::Result<Config> {
-    let name = path.display().to_string();
-    Config::parse(&name, bytes(path)?).map_err(|problems| Failure::invalid(counted(&problems)))
+    PlanFile::read(path)?.config(&Overrides::default())
+}
+
+/// The text of a plan file.
+pub(crate) struct PlanFile {
+    pub(crate) name: String,
+    bytes: Vec<u8>,
+}
+
+impl PlanFile {
+    /// The error is invalid input.
+    pub(crate) fn read(path: &Path) -> anyhow::Result<PlanFile> {
+        let name = path.display().to_string();
+        Ok(PlanFile { name, bytes: bytes(path)? })
+    }
+
+    /// What it states, but for `overrides`.
+    ///
+    /// The error is invalid input, with everything that is wrong with the file.
+    pub(crate) fn config(&self, overrides: &Overrides) -> anyhow::Result<Config> {
+        Config::parse_with(&self.name, &self.bytes, overrides)
+            .map_err(|problems| Failure::invalid(counted(&problems)))
+    }
 }
 
 /// The bytes of a file. The error is invalid input.

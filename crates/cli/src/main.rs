@@ -8,6 +8,7 @@ mod failure;
 mod input;
 mod number;
 mod output;
+mod plot;
 mod predict;
 mod serve;
 mod simulate;

@@ -20,16 +20,20 @@ pub(crate) fn durations(seconds: &[f64]) -> Vec<String> {
     parts.into_iter().map(|(number, unit)| format!("{number} {unit:unit_width$}")).collect()
 }
 
+/// The unit that suits a time in seconds, with its own seconds.
+pub(crate) fn unit(seconds: f64) -> (&'static str, f64) {
+    let seconds = rounded(seconds.abs());
+    let fits = |(&(_, scale), most): (&(&str, f64), &f64)| rounded(seconds / scale) < *most;
+    UNITS.iter().zip(&MOST).find(|pair| fits(*pair)).map_or(UNITS[UNITS.len() - 1], |(unit, _)| *unit)
+}
+
 fn parts(seconds: f64) -> (String, &'static str) {
     if !seconds.is_finite() {
         return ("∞".to_owned(), "");
     }
     // What is shown is what chooses the unit: 999.9 ms are 1.00 s.
     let seconds = rounded(seconds);
-    let fits = |(&(_, scale), most): (&(&str, f64), &f64)| rounded(seconds / scale) < *most;
-    let (unit, scale) =
-        UNITS.iter().zip(&MOST).find(|pair| fits(*pair)).map_or(UNITS[UNITS.len() - 1], |(unit, _)| *unit);
-    let (unit, scale) = if seconds == 0.0 { ("s", 1.0) } else { (unit, scale) };
+    let (unit, scale) = if seconds == 0.0 { ("s", 1.0) } else { unit(seconds) };
     (significant(seconds / scale), unit)
 }
 

@@ -36,6 +36,11 @@ pub(crate) fn strong(text: &str) -> String {
     if no_color() { text.to_owned() } else { Style::new().bold().apply_to(text).to_string() }
 }
 
+/// Whether stdout is a terminal that may be coloured.
+pub(crate) fn stdout_has_colors() -> bool {
+    !no_color() && console::colors_enabled()
+}
+
 /// Whether stderr is a terminal that may be coloured.
 pub(crate) fn stderr_has_colors() -> bool {
     !no_color() && console::colors_enabled_stderr()

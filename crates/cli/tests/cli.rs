@@ -555,7 +555,6 @@ fn a_sweep_that_cannot_be_says_why() {
         "beside the deadline of `deadline:2s`",
     );
     check(&EIGHT, &["--sweep", "n=1..9", "--assert", "p99<2s"], "cannot be used with");
-    check(&["predict", "plan.toml"], &["--sweep", "deadline=1s..2s"], "cannot be used with");
     let law = ["predict", "-n", "8", "--latency", "0.5*lognormal:median=1s,sigma=1|0.5*exponential:mean=1s"];
     check(&law, &["--sweep", "sigma=1..2"], "--sweep sigma needs a log-normal latency");
 }

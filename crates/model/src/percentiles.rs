@@ -41,7 +41,7 @@ impl Law {
         let points = Points::new(percentiles)?;
         let mut candidates = plain(&points);
         if points.len() >= 3 {
-            candidates.extend(shifted_log_normal(&points));
+            candidates.extend(shifted(&points, &LOG_NORMAL));
         }
         if points.len() >= 5 {
             candidates.extend(power_tail(&points));
@@ -57,6 +57,48 @@ impl Law {
         let what = "percentiles";
         let (candidate, error) = chosen.ok_or(LawError::NotConverged { what, error: best })?;
         Ok(Fit { law: candidate.law, error })
+    }
+}
+
+impl Law {
+    /// Laws of two other families through the same percentiles, the one with the least error first: what lies beyond the
+    /// last percentile is the family's word, and these say how far another word may be.
+    ///
+    /// A log-logistic law, whose tail is a power, and a Weibull law; each shifted by a constant from three percentiles on.
+    /// Those whose error is above 5 % are left out.
+    ///
+    /// ```
+    /// use fantail_model::{Law, Level};
+    ///
+    /// let percentiles = [(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)];
+    /// let far = Level::above(0.0001)?;
+    /// let fitted = Law::from_percentiles(&percentiles)?.law.quantile(far);
+    /// let rivals = Law::rivals_through(&percentiles)?;
+    /// let others: Vec<f64> = rivals.iter().map(|fit| fit.law.quantile(far)).collect();
+    /// assert_eq!(others.len(), 2);
+    /// assert!(others.iter().all(|other| (other / fitted - 1.0).abs() > 0.1));
+    /// # Ok::<(), fantail_model::LawError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What makes no percentiles, as for [`Law::from_percentiles`].
+    pub fn rivals_through(percentiles: &[(f64, f64)]) -> Result<Vec<Fit>, LawError> {
+        /// Beyond it a law does not go through the percentiles any more.
+        const NEAR: f64 = 0.05;
+        let points = Points::new(percentiles)?;
+        let fit = |family: &Straight| {
+            let law = if points.len() == 2 {
+                let (intercept, slope) = points.line(0..2, family.over);
+                (family.build)(points.unit * libm::exp(intercept), slope).ok()?
+            } else {
+                shifted(&points, family)?.law
+            };
+            let error = points.worst(&law);
+            (error <= NEAR).then_some(Fit { law, error })
+        };
+        let mut fits: Vec<Fit> = [LOG_LOGISTIC, WEIBULL].iter().filter_map(fit).collect();
+        fits.sort_by(|a, b| a.error.total_cmp(&b.error));
+        Ok(fits)
     }
 }
 
@@ -132,30 +174,46 @@ impl Points {
 fn plain(points: &Points) -> Vec<Candidate> {
     let all = 0..points.len();
     let scale = |intercept: f64| points.unit * libm::exp(intercept);
-    let (mu, sigma) = points.line(all.clone(), normal_quantile);
-    let log_normal = Law::log_normal(scale(mu), sigma);
+    let straight = |family: &Straight| {
+        let (intercept, slope) = points.line(all.clone(), family.over);
+        (family.build)(scale(intercept), slope)
+    };
+    let log_normal = straight(&LOG_NORMAL);
     if points.len() == 2 {
         return log_normal.map(|law| Candidate { law, parameters: 2 }).into_iter().collect();
     }
     let offsets = points.hazards.iter().zip(&points.times).map(|(h, ln)| ln - libm::log(*h));
     let mean = offsets.sum::<f64>() / points.len() as f64;
-    let (weibull, inverse_shape) = points.line(all.clone(), libm::log);
-    let (alpha, inverse_beta) = points.line(all.clone(), |h| libm::log(libm::expm1(h)));
-    let (xm, inverse_index) = points.line(all, |h| h);
+    let (xm, inverse_index) = points.line(all.clone(), |h| h);
     let laws = [
         (1, Law::exponential(scale(mean))),
         (2, log_normal),
-        (2, Law::weibull(1.0 / inverse_shape, scale(weibull))),
-        (2, Law::log_logistic(scale(alpha), 1.0 / inverse_beta)),
+        (2, straight(&WEIBULL)),
+        (2, straight(&LOG_LOGISTIC)),
         (2, Law::pareto(scale(xm), 1.0 / inverse_index)),
     ];
     laws.into_iter().filter_map(|(parameters, law)| Some(Candidate { law: law.ok()?, parameters })).collect()
 }
 
-/// A constant and a log-normal. Starts from several shares of the lowest time, since the error has local minima.
-fn shifted_log_normal(points: &Points) -> Option<Candidate> {
-    let build = |[shift, mu, ln_sigma]: &[f64; 3]| {
-        Law::log_normal(points.unit * libm::exp(*mu), libm::exp(*ln_sigma))
+/// A family whose log times are a straight line over some function of the hazard.
+struct Straight {
+    over: fn(f64) -> f64,
+    /// From the time where that function is 0, in seconds, and the slope.
+    build: fn(f64, f64) -> Result<Law, LawError>,
+}
+
+const LOG_NORMAL: Straight = Straight { over: normal_quantile, build: Law::log_normal };
+const LOG_LOGISTIC: Straight = Straight {
+    over: |h| libm::log(libm::expm1(h)),
+    build: |alpha, slope| Law::log_logistic(alpha, 1.0 / slope),
+};
+const WEIBULL: Straight =
+    Straight { over: libm::log, build: |scale, slope| Law::weibull(1.0 / slope, scale) };
+
+/// A constant and a family. Starts from several shares of the lowest time, since the error has local minima.
+fn shifted(points: &Points, family: &Straight) -> Option<Candidate> {
+    let build = |[shift, intercept, ln_slope]: &[f64; 3]| {
+        (family.build)(points.unit * libm::exp(*intercept), libm::exp(*ln_slope))
             .ok()?
             .shifted(points.unit * shift)
             .ok()
@@ -168,8 +226,8 @@ fn shifted_log_normal(points: &Points) -> Option<Candidate> {
             hazards: points.hazards.clone(),
             times: points.times.iter().map(|ln| libm::log(libm::exp(*ln) - shift)).collect(),
         };
-        let (mu, sigma) = moved.line(0..points.len(), normal_quantile);
-        [shift, mu, libm::log(sigma)]
+        let (intercept, slope) = moved.line(0..points.len(), family.over);
+        [shift, intercept, libm::log(slope)]
     });
     best_of(points, starts.into_iter(), build, 3)
 }

@@ -1,5 +1,7 @@
 //! What a plan file states.
 
+use std::sync::Arc;
+
 use fantail_core::{LimiterSpec, Plan, Time};
 use fantail_model::Law;
 use fantail_model::sim::{Client, Scenario};
@@ -63,6 +65,17 @@ pub struct ClientEntry {
     pub client: Client,
 }
 
+/// What is to hold for every plan of a file, whatever the file says: what `fantail predict` varies.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    /// The job's deadline.
+    pub deadline: Option<Time>,
+    /// The fewest answers that a result may hold.
+    pub at_least: Option<u32>,
+    /// The names of the required branches; all others are optional.
+    pub required: Option<Vec<String>>,
+}
+
 /// A plan with what predicting and serving it need beside the plan itself.
 #[derive(Clone, Debug)]
 pub struct PlanEntry {
@@ -83,6 +96,8 @@ pub struct BranchEntry {
     pub law: Option<Law>,
     /// Where that law was fitted to percentiles, the worst relative error in time over them: 0.01 is 1 %.
     pub fit_error: Option<f64>,
+    /// Those percentiles, as (probability, seconds); `None` for other laws and for mixtures.
+    pub percentiles: Option<Arc<[(f64, f64)]>>,
     /// The URLs of its targets. Empty when it has none, as in a plan that is only predicted; otherwise as many as
     /// [`Branch::targets`](fantail_core::Branch::targets).
     pub targets: Vec<UrlTemplate>,
@@ -118,9 +133,23 @@ impl Config {
     /// # Errors
     /// Everything that is wrong with it, each at its line and column. Never panics, whatever the bytes are.
     pub fn parse(source: &str, bytes: impl AsRef<[u8]>) -> Result<Config, Problems> {
+        Config::parse_with(source, bytes, &Overrides::default())
+    }
+
+    /// Reads a plan file as if each of its plans stated `overrides` in place of what it states.
+    ///
+    /// # Errors
+    /// As for [`Config::parse`]; what does not fit an override is named where the plan states it, or at the plan's name.
+    pub fn parse_with(
+        source: &str,
+        bytes: impl AsRef<[u8]>,
+        overrides: &Overrides,
+    ) -> Result<Config, Problems> {
         let bytes = bytes.as_ref();
         match str::from_utf8(bytes) {
-            Ok(text) => read::config(text).map_err(|faults| Problems::locate(source, text, faults)),
+            Ok(text) => {
+                read::config(text, overrides).map_err(|faults| Problems::locate(source, text, faults))
+            }
             Err(error) => {
                 let at = error.valid_up_to();
                 let message = format!("the byte 0x{:02x} is not UTF-8 text", bytes[at]);

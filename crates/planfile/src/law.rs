@@ -1,6 +1,7 @@
 //! The text of a law: `lognormal:median=1s,sigma=0.6`, mixtures of such, and percentiles.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use fantail_core::Time;
 use fantail_model::{Fit, Law, LawError};
@@ -65,11 +66,13 @@ pub struct StatedLaw {
     pub law: Law,
     /// Where it was fitted to percentiles, the worst relative error in time over them: 0.01 is 1 %.
     pub fit_error: Option<f64>,
+    /// Those percentiles, as (probability, seconds); `None` for other laws and for mixtures.
+    pub percentiles: Option<Arc<[(f64, f64)]>>,
 }
 
 impl From<Law> for StatedLaw {
     fn from(law: Law) -> StatedLaw {
-        StatedLaw { law, fit_error: None }
+        StatedLaw { law, fit_error: None, percentiles: None }
     }
 }
 
@@ -147,7 +150,7 @@ fn mixture(text: &str) -> Part<StatedLaw> {
         None => return one(0..text.len(), "the weights add up to more than 1; expected exactly 1"),
     }
     match Law::mixture(&laws) {
-        Ok(law) => Ok(StatedLaw { law, fit_error }),
+        Ok(law) => Ok(StatedLaw { law, fit_error, percentiles: None }),
         Err(error) => one(0..text.len(), error.to_string()),
     }
 }
@@ -288,7 +291,9 @@ fn percentiles(offset: usize, text: &str) -> Part<StatedLaw> {
         return Err(faults);
     }
     match Law::from_percentiles(&points) {
-        Ok(Fit { law, error }) => Ok(StatedLaw { law, fit_error: Some(error) }),
+        Ok(Fit { law, error }) => {
+            Ok(StatedLaw { law, fit_error: Some(error), percentiles: Some(points.into()) })
+        }
         Err(error) => one(span, error.to_string()),
     }
 }

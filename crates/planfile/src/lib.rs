@@ -20,7 +20,9 @@ mod sweep;
 mod text;
 mod url;
 
-pub use config::{Backfill, BranchEntry, ClientEntry, Config, Match, PlanEntry, Serves, Simulated};
+pub use config::{
+    Backfill, BranchEntry, ClientEntry, Config, Match, Overrides, PlanEntry, Serves, Simulated,
+};
 pub use goal::{Goal, Measure};
 pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;

@@ -8,7 +8,7 @@ use std::slice;
 
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
-use fantail_model::GroupedPlan;
+use fantail_model::{Group, GroupedPlan};
 
 use crate::config::{BranchEntry, PlanEntry};
 use crate::decimal;
@@ -48,6 +48,7 @@ pub struct ShortForm {
     text: String,
     wait_for: Option<At<WaitFor>>,
     at_least: Option<At<u32>>,
+    required: Option<u32>,
     deadline: Option<At<Time>>,
     copies: Option<At<Copies>>,
     shape: Option<At<Shape>>,
@@ -104,6 +105,7 @@ impl ShortForm {
             text: text.to_owned(),
             wait_for: None,
             at_least: None,
+            required: None,
             deadline: None,
             copies: None,
             shape: None,
@@ -139,11 +141,51 @@ impl ShortForm {
         self.shape.as_ref().map(|at| at.value)
     }
 
+    /// The same plan with all branches started at once; the text stays as given.
+    #[must_use]
+    pub fn without_shape(&self) -> ShortForm {
+        ShortForm { shape: None, ..self.clone() }
+    }
+
     /// The same plan with this deadline, whatever it states of one; the text stays as given.
     #[must_use]
     pub fn with_deadline(&self, deadline: Time) -> ShortForm {
         let span = self.deadline.as_ref().map_or(0..self.text.len(), |at| at.span.clone());
         ShortForm { deadline: Some(At { value: deadline, span }), ..self.clone() }
+    }
+
+    /// What it waits for.
+    pub fn wait_for(&self) -> WaitFor {
+        self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value)
+    }
+
+    /// The fewest answers that it states.
+    pub fn at_least(&self) -> Option<u32> {
+        self.at_least.as_ref().map(|at| at.value)
+    }
+
+    /// The same plan with this `at_least`, whatever it states of one; the text stays as given.
+    #[must_use]
+    pub fn with_at_least(&self, at_least: u32) -> ShortForm {
+        let span = self.at_least.as_ref().map_or(0..self.text.len(), |at| at.span.clone());
+        ShortForm { at_least: Some(At { value: at_least, span }), ..self.clone() }
+    }
+
+    /// The same plan with its first `required` branches required and the others optional; the text stays as given.
+    ///
+    /// ```
+    /// use fantail_planfile::{ShortForm, parse_law};
+    ///
+    /// let law = parse_law("lognormal:median=1s,sigma=0.6")?;
+    /// let plan = ShortForm::parse("all+deadline:2s")?.with_required(3).grouped(5, &law)?;
+    /// assert_eq!((plan.k, plan.at_least), (5, 3));
+    /// assert_eq!((plan.groups[0].count, plan.groups[0].required), (3, true));
+    /// assert_eq!((plan.groups[1].count, plan.groups[1].required), (2, false));
+    /// # Ok::<(), fantail_planfile::Problems>(())
+    /// ```
+    #[must_use]
+    pub fn with_required(&self, required: u32) -> ShortForm {
+        ShortForm { required: Some(required), ..self.clone() }
     }
 
     /// The plan over branches with these laws, one for each; named as the text.
@@ -152,9 +194,10 @@ impl ShortForm {
     /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column; a shape.
     pub fn plan(&self, laws: &[StatedLaw]) -> Result<PlanEntry, Problems> {
         let plan = self.checked(laws).map_err(|faults| self.problems(faults))?;
-        let entry = |StatedLaw { law, fit_error }: &StatedLaw| BranchEntry {
+        let entry = |StatedLaw { law, fit_error, percentiles }: &StatedLaw| BranchEntry {
             law: Some(law.clone()),
             fit_error: *fit_error,
+            percentiles: percentiles.clone(),
             targets: Vec::new(),
         };
         Ok(PlanEntry { plan, route: None, backfill: None, branches: laws.iter().map(entry).collect() })
@@ -175,21 +218,28 @@ impl ShortForm {
     /// As for [`ShortForm::plan`].
     #[expect(clippy::missing_panics_doc, reason = "one branch is given one law")]
     pub fn grouped(&self, n: u32, stated: &StatedLaw) -> Result<GroupedPlan, Problems> {
-        let wait_for = self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value);
-        let k = wait_for.answers(n);
+        let k = self.wait_for().answers(n);
         // What does not depend on the number of branches is judged on one of them.
-        let one = ShortForm { wait_for: None, at_least: None, ..self.clone() };
+        let one = ShortForm { wait_for: None, at_least: None, required: None, ..self.clone() };
         let mut faults = self.counts(n, k);
         match one.checked(slice::from_ref(stated)) {
             Ok(plan) if faults.is_empty() => {
                 let laws = slice::from_ref(&stated.law);
-                let (mut grouped, _) = GroupedPlan::of(&plan, laws).expect("one branch, one law");
-                for group in &mut grouped.groups {
-                    group.count = n.into();
-                    group.required = wait_for == WaitFor::All;
-                }
-                let at_least = self.at_least.as_ref().map_or(k, |at| at.value);
-                Ok(GroupedPlan { k: k.into(), at_least: at_least.into(), ..grouped })
+                let (grouped, _) = GroupedPlan::of(&plan, laws).expect("one branch, one law");
+                let required = self.required(n);
+                let split =
+                    |group: Group| {
+                        let parts = [(required, true), (n - required, false)];
+                        parts.into_iter().filter(|(count, _)| *count > 0).map(move |(count, required)| {
+                            Group { count: count.into(), required, ..group.clone() }
+                        })
+                    };
+                Ok(GroupedPlan {
+                    groups: grouped.groups.into_iter().flat_map(split).collect(),
+                    k: k.into(),
+                    at_least: self.fewest(n).into(),
+                    deadline: grouped.deadline,
+                })
             }
             Ok(_) => Err(self.problems(faults)),
             Err(more) => {
@@ -210,10 +260,12 @@ impl ShortForm {
                 faults.extend(more);
                 None
             });
-            branches.push(BranchSpec { hedge, repeatable: true, ..BranchSpec::new(format!("branch-{i}")) });
+            let required = self.required.map(|required| i < required as usize);
+            let name = format!("branch-{i}");
+            branches.push(BranchSpec { hedge, required, repeatable: true, ..BranchSpec::new(name) });
         }
         let spec = PlanSpec {
-            wait_for: self.wait_for.as_ref().map_or(WaitFor::All, |at| at.value),
+            wait_for: self.wait_for(),
             at_least: self.at_least.as_ref().map(|at| at.value),
             deadline,
             hedge_budget: BudgetSpec { share: PPM, burst: u32::MAX, in_flight: None },
@@ -221,6 +273,20 @@ impl ShortForm {
         };
         let plan = Plan::new(spec).map_err(|errors| faults.extend(self.faults(&errors)));
         plan.ok().filter(|_| faults.is_empty()).ok_or(faults)
+    }
+
+    /// How many of `n` branches are required.
+    fn required(&self, n: u32) -> u32 {
+        self.required.unwrap_or(if self.wait_for() == WaitFor::All { n } else { 0 })
+    }
+
+    /// The fewest answers that a result of `n` branches may hold.
+    fn fewest(&self, n: u32) -> u32 {
+        let unstated = match self.wait_for() {
+            WaitFor::All => self.required(n),
+            wait_for => wait_for.answers(n),
+        };
+        self.at_least().unwrap_or(unstated)
     }
 
     /// What of the counts does not fit `n` branches, of which `k` are waited for.
@@ -232,6 +298,10 @@ impl ShortForm {
         if let Some(At { span, .. }) = self.wait_for.as_ref().filter(|_| k == 0 || k > n) {
             let message = format!("got {k}, expected 1 to the number of branches, {n}");
             faults.push(Fault::new(span.clone(), message));
+        }
+        if let Some(required) = self.required.filter(|required| *required > n) {
+            let message = format!("got {required} required, expected at most the number of branches, {n}");
+            faults.push(Fault::new(0..self.text.len(), message));
         }
         let most = k.min(n);
         if let Some(At { span, value }) = self.at_least.as_ref().filter(|at| at.value > most) {

@@ -35,6 +35,16 @@ const STEPS: u32 = 51;
 const MOST_STEPS: u32 = 10_000;
 
 impl Sweep {
+    /// The word for what is varied: `n`, `sigma` or `deadline`.
+    pub fn variable(&self) -> &'static str {
+        let [n, sigma, deadline] = VARIABLES;
+        match self {
+            Sweep::Branches(_) => n,
+            Sweep::Sigma(_) => sigma,
+            Sweep::Deadline(_) => deadline,
+        }
+    }
+
     /// Reads `VARIABLE=FROM..TO` or `VARIABLE=FROM..TO:STEPS`, both ends included; 51 values where STEPS is not given,
     /// at most 10,000. Numbers of branches are spaced by a factor, each once; the others evenly.
     ///

@@ -1,5 +1,6 @@
 //! `--assert`: what every strategy has to keep.
 
+use fantail_model::{Figure, Method};
 use fantail_planfile::{Goal, Measure};
 
 use super::report::Report;
@@ -22,10 +23,15 @@ pub(super) fn say_what_does_not_hold(report: &Report) -> bool {
 }
 
 /// Why a goal is not met; `None` when it is.
-fn broken_by(goal: &Goal, figure: &Result<f64, String>) -> Option<String> {
+fn broken_by(goal: &Goal, figure: &Result<Figure, String>) -> Option<String> {
     match figure {
-        Ok(figure) if goal.is_met(*figure) => None,
-        Ok(figure) => Some(format!("{} is {}", goal.measure(), shown(goal, *figure))),
+        Ok(Figure { value, method: Method::Bounded { lower, upper } }) => {
+            // It holds for certain where it does at both bounds.
+            let at = [*value, *lower, *upper].into_iter().find(|value| !goal.is_met(*value))?;
+            Some(format!("{} is between bounds, one of which is {}", goal.measure(), shown(goal, at)))
+        }
+        Ok(Figure { value, .. }) if goal.is_met(*value) => None,
+        Ok(Figure { value, .. }) => Some(format!("{} is {}", goal.measure(), shown(goal, *value))),
         Err(why) => Some(format!("{} is not known: {why}", goal.measure())),
     }
 }

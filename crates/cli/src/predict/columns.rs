@@ -20,6 +20,8 @@ pub(super) enum Subject {
     Time,
     Verdict,
     Price,
+    /// What is no number.
+    Words,
 }
 
 /// Where there is no figure.
@@ -40,17 +42,17 @@ pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
         cells: durations(rows, get),
     };
     for (i, label) in report.labels.iter().enumerate() {
-        columns.push(times(label, &|figures| Some(figures.quantiles[i])));
+        columns.push(times(label, &|figures| Some(figures.quantiles[i].value)));
     }
-    columns.push(times("mean", &|figures| figures.mean.clone().ok()));
+    columns.push(times("mean", &|figures| figures.mean.as_ref().ok().map(|mean| mean.value)));
     if !always_complete(rows) {
         let mut verdict = |header: &str, get: fn(&Figures) -> f64| {
             let cells = cells(rows, |figures| Some(number::percent(get(figures))));
             columns.push(Column { subject: Subject::Verdict, header: header.to_owned(), cells });
         };
-        verdict("complete", |figures| figures.complete);
-        verdict("partial", |figures| figures.partial);
-        verdict("failed", |figures| figures.failed);
+        verdict("complete", |figures| figures.complete.value);
+        verdict("partial", |figures| figures.partial.value);
+        verdict("failed", |figures| figures.failed.value);
         if figures_of(rows).any(|figures| figures.never > 0.0) {
             verdict("never", |figures| figures.never);
         }
@@ -61,12 +63,12 @@ pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
 
 /// Whether every job of every strategy ends complete, so that shares of verdicts would say nothing.
 pub(super) fn always_complete(rows: &[&Strategy]) -> bool {
-    figures_of(rows).all(|figures| figures.complete == 1.0)
+    figures_of(rows).all(|figures| figures.complete.value == 1.0)
 }
 
 /// Whether any strategy sends copies.
 fn any_copies(rows: &[&Strategy]) -> bool {
-    figures_of(rows).any(|figures| figures.sends_copy > 0.0)
+    figures_of(rows).any(|figures| figures.sends_copy != Ok(0.0))
 }
 
 fn prices(rows: &[&Strategy]) -> Vec<Column> {

@@ -2,8 +2,9 @@
 //!
 //! An infinite number is `inf`, one that there is none of is empty.
 
-use super::report::{Report, Strategy, required, word};
+use super::report::{Report, Strategy, required};
 use super::request::Point;
+use super::solved::word;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -51,19 +52,20 @@ fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
     record.extend([plan.n(), plan.k, plan.at_least, required(plan)].map(|count| count.to_string()));
     record.push(number(Some(plan.deadline).filter(|deadline| deadline.is_finite())));
     record.extend(sigma(Some(strategy)).map(|sigma| sigma.to_string()));
-    record.extend((0..report.labels.len()).map(|i| number(figures.map(|figures| figures.quantiles[i]))));
+    record
+        .extend((0..report.labels.len()).map(|i| number(figures.map(|figures| figures.quantiles[i].value))));
     record.extend(
         [
-            figures.and_then(|figures| figures.mean.clone().ok()),
-            figures.and_then(|figures| figures.sd.clone().ok()),
-            figures.map(|figures| figures.complete),
-            figures.map(|figures| figures.partial),
-            figures.map(|figures| figures.failed),
+            figures.and_then(|figures| Some(figures.mean.as_ref().ok()?.value)),
+            figures.and_then(|figures| Some(figures.sd.as_ref().ok()?.value)),
+            figures.map(|figures| figures.complete.value),
+            figures.map(|figures| figures.partial.value),
+            figures.map(|figures| figures.failed.value),
             figures.map(|figures| figures.never),
             prices.map(|prices| prices.extra_requests),
             prices.and_then(|prices| prices.extra_busy),
             prices.and_then(|prices| prices.cost),
-            figures.map(|figures| figures.sends_copy),
+            figures.and_then(|figures| figures.sends_copy.clone().ok()),
             Some(*slowest_percent),
             *fit_error,
         ]

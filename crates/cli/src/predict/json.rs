@@ -2,17 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use fantail_model::Group;
+use fantail_model::{Dependence, Figure, Group, Method};
+use fantail_planfile::Shape;
 use serde::{Serialize, Serializer};
 
-use super::report::{BUSY_FOR_EVER, Figures, Report, Strategy, UNPRICED, required, word};
+use super::explain::{Explanation, Lever, Trap};
+use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, exact, required};
 use super::request::Point;
+use super::solved::word;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
+    let shares = report.shares;
     let document = Document {
         schema: "fantail.predict/1",
         n: report.setting.as_ref().and_then(|setting| setting.n),
         latency: report.setting.as_ref().map(|setting| setting.latency.as_str()),
+        rho: (shares != Dependence::NONE).then(|| Rho { job: shares.job(), branch: shares.branch() }),
         strategies: report.strategies.iter().map(|strategy| entry(report, strategy)).collect(),
     };
     let mut json = serde_json::to_vec_pretty(&document)?;
@@ -27,7 +32,16 @@ struct Document<'r> {
     n: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rho: Option<Rho>,
     strategies: Vec<Entry<'r>>,
+}
+
+/// What calls share.
+#[derive(Serialize)]
+struct Rho {
+    job: f64,
+    branch: f64,
 }
 
 #[derive(Serialize)]
@@ -41,6 +55,9 @@ struct Entry<'r> {
     quantiles_s: Ordered<'r>,
     mean_s: Option<f64>,
     sd_s: Option<f64>,
+    /// From and to, of what holds 68 % and 95 % of the jobs.
+    central_68_s: [Option<f64>; 2],
+    central_95_s: [Option<f64>; 2],
     complete: Option<f64>,
     partial: Option<f64>,
     failed: Option<f64>,
@@ -53,10 +70,41 @@ struct Entry<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     fit_error: Option<f64>,
     method: Option<&'static str>,
+    /// How each figure that is not `null` was found, by the same paths.
+    methods: BTreeMap<String, &'static str>,
+    /// Lower and upper bound of each figure that has no exact value, by the same paths; `null` is infinite.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    bounds: BTreeMap<String, [Option<f64>; 2]>,
     assumes: &'r [String],
     not_included: &'r [String],
     /// Every figure that is `null`, and why it is.
     why_null: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Explained<'r>>,
+}
+
+/// What would help, and what is easily misread.
+#[derive(Serialize)]
+struct Explained<'r> {
+    p99_s: Option<f64>,
+    complete: f64,
+    levers: Vec<LeverEntry<'r>>,
+    traps: Vec<TrapEntry<'r>>,
+}
+
+#[derive(Serialize)]
+struct LeverEntry<'r> {
+    change: &'r str,
+    p99_s: Option<f64>,
+    complete: f64,
+    price: &'r str,
+}
+
+#[derive(Serialize)]
+struct TrapEntry<'r> {
+    trap: &'static str,
+    text: &'r str,
+    figures: BTreeMap<&'static str, Option<f64>>,
 }
 
 /// Where in a sweep: an object of one number.
@@ -78,6 +126,9 @@ struct Plan {
     at_least: u64,
     required: u64,
     deadline_s: Option<f64>,
+    /// How branches follow one another; left out where they start at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shape: Option<String>,
     branches: Vec<Branches>,
 }
 
@@ -103,22 +154,20 @@ impl Serialize for Ordered<'_> {
 }
 
 fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
-    let mut nulls = Nulls(BTreeMap::new());
     let figures = strategy.outlook.as_ref().map_err(|_| "not predicted: see not_included".to_owned());
-    let share =
-        |get: fn(&Figures) -> f64| figures.as_ref().map(|figures| get(figures)).map_err(String::clone);
-    let time = |get: fn(&Figures) -> &Result<f64, String>| {
-        figures.as_ref().map_err(String::clone).and_then(|figures| get(figures).clone())
+    let of = |get: &dyn Fn(&Figures) -> Result<Figure, String>| figures.clone().and_then(get);
+    let share = |get: fn(&Figures) -> Figure| of(&|figures| Ok(get(figures)));
+    let price = |get: fn(&Prices) -> Result<f64, String>| {
+        of(&|figures| {
+            let prices = figures.prices.as_ref().map_err(String::clone)?;
+            get(prices).map(exact)
+        })
     };
-    let prices = figures
-        .as_ref()
-        .map_err(String::clone)
-        .and_then(|figures| figures.prices.as_ref().map_err(String::clone));
-    let for_ever = || BUSY_FOR_EVER.to_owned();
-    let unpriced = || UNPRICED.to_owned();
+    let central = |i: usize| figures.clone().map(|figures| figures.central[i]);
+    let mut told = Told::default();
     let quantiles = report.labels.iter().enumerate().map(|(i, label)| {
-        let quantile = figures.as_ref().map(|figures| figures.quantiles[i]).map_err(String::clone);
-        (label.as_str(), nulls.number(&format!("quantiles_s.{label}"), quantile))
+        let quantile = of(&|figures| Ok(figures.quantiles[i]));
+        (label.as_str(), told.number(&format!("quantiles_s.{label}"), quantile))
     });
     Entry {
         name: &strategy.name,
@@ -126,23 +175,45 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         at: strategy.point.map(at),
         plan: plan(strategy),
         quantiles_s: Ordered(quantiles.collect()),
-        mean_s: nulls.number("mean_s", time(|figures| &figures.mean)),
-        sd_s: nulls.number("sd_s", time(|figures| &figures.sd)),
-        complete: nulls.number("complete", share(|figures| figures.complete)),
-        partial: nulls.number("partial", share(|figures| figures.partial)),
-        failed: nulls.number("failed", share(|figures| figures.failed)),
-        never: nulls.number("never", share(|figures| figures.never)),
-        extra_requests: nulls.number("extra_requests", prices.clone().map(|prices| prices.extra_requests)),
-        extra_busy: nulls
-            .number("extra_busy", prices.clone().and_then(|prices| prices.extra_busy.ok_or_else(for_ever))),
-        cost: nulls.number("cost", prices.and_then(|prices| prices.cost.ok_or_else(unpriced))),
-        sends_copy: nulls.number("sends_copy", share(|figures| figures.sends_copy)),
+        mean_s: told.number("mean_s", of(&|figures| figures.mean.clone())),
+        sd_s: told.number("sd_s", of(&|figures| figures.sd.clone())),
+        central_68_s: told.range("central_68_s", central(0)),
+        central_95_s: told.range("central_95_s", central(1)),
+        complete: told.number("complete", share(|figures| figures.complete)),
+        partial: told.number("partial", share(|figures| figures.partial)),
+        failed: told.number("failed", share(|figures| figures.failed)),
+        never: told.number("never", share(|figures| exact(figures.never))),
+        extra_requests: told.number("extra_requests", price(|prices| Ok(prices.extra_requests))),
+        extra_busy: told
+            .number("extra_busy", price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned()))),
+        cost: told.number("cost", price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned()))),
+        sends_copy: told.number("sends_copy", of(&|figures| figures.sends_copy.clone().map(exact))),
         slowest_percent: strategy.slowest_percent,
         fit_error: strategy.fit_error,
         method: figures.as_ref().ok().map(|figures| word(figures.method)),
+        methods: told.methods,
+        bounds: told.bounds,
         assumes: figures.as_ref().map_or(&[], |figures| &figures.assumes),
         not_included: strategy.outlook.as_ref().err().map_or(&[], Vec::as_slice),
-        why_null: nulls.0,
+        why_null: told.why_null,
+        explained: strategy.explanation.as_ref().map(explained),
+    }
+}
+
+fn explained(explanation: &Explanation) -> Explained<'_> {
+    fn lever(lever: &Lever) -> LeverEntry<'_> {
+        let Lever { change, readout, price } = lever;
+        LeverEntry { change, p99_s: finite(readout.p99), complete: readout.complete, price }
+    }
+    fn trap(trap: &Trap) -> TrapEntry<'_> {
+        let figures = trap.figures.iter().map(|(name, figure)| (*name, finite(*figure))).collect();
+        TrapEntry { trap: trap.name, text: &trap.text, figures }
+    }
+    Explained {
+        p99_s: finite(explanation.base.p99),
+        complete: explanation.base.complete,
+        levers: explanation.levers.iter().map(lever).collect(),
+        traps: explanation.traps.iter().map(trap).collect(),
     }
 }
 
@@ -154,19 +225,38 @@ fn at(point: Point) -> At {
     }
 }
 
-/// Why numbers are `null`.
-struct Nulls(BTreeMap<String, String>);
+/// What is told of numbers beside them, by their paths.
+#[derive(Default)]
+struct Told {
+    methods: BTreeMap<String, &'static str>,
+    bounds: BTreeMap<String, [Option<f64>; 2]>,
+    why_null: BTreeMap<String, String>,
+}
 
-impl Nulls {
-    /// The number, or `null` with its reason kept: JSON has no infinity.
-    fn number(&mut self, path: &str, number: Result<f64, String>) -> Option<f64> {
-        let why = match number {
-            Ok(number) if number.is_finite() => return Some(number),
-            Ok(_) => "infinite".to_owned(),
+impl Told {
+    /// The number with how it was found, or `null` and why: JSON has no infinity.
+    fn number(&mut self, path: &str, figure: Result<Figure, String>) -> Option<f64> {
+        let why = match figure {
+            Ok(Figure { value, method }) => {
+                if let Method::Bounded { lower, upper } = method {
+                    self.bounds.insert(path.to_owned(), [finite(lower), finite(upper)]);
+                }
+                if value.is_finite() {
+                    self.methods.insert(path.to_owned(), word(method));
+                    return Some(value);
+                }
+                "infinite".to_owned()
+            }
             Err(why) => why,
         };
-        self.0.insert(path.to_owned(), why);
+        self.why_null.insert(path.to_owned(), why);
         None
+    }
+
+    /// Both ends of a range.
+    fn range(&mut self, path: &str, range: Result<(Figure, Figure), String>) -> [Option<f64>; 2] {
+        let (from, to) = (range.clone().map(|range| range.0), range.map(|range| range.1));
+        [self.number(&format!("{path}.from"), from), self.number(&format!("{path}.to"), to)]
     }
 }
 
@@ -178,7 +268,17 @@ fn plan(strategy: &Strategy) -> Plan {
         at_least: plan.at_least,
         required: required(plan),
         deadline_s: finite(plan.deadline),
+        shape: strategy.shape.map(shape),
         branches: plan.groups.iter().map(branches).collect(),
+    }
+}
+
+/// In the words of a short form.
+fn shape(shape: Shape) -> String {
+    match shape {
+        Shape::Sequential => "sequential".to_owned(),
+        Shape::Batch(size) => format!("batch:{size}"),
+        Shape::Tree { nodes, leaves } => format!("tree:{nodes}x{leaves}"),
     }
 }
 

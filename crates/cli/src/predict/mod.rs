@@ -3,21 +3,29 @@
 mod asserts;
 mod columns;
 mod csv;
+mod explain;
 mod json;
 mod markdown;
+mod plots;
 mod report;
 mod request;
+mod solved;
 mod text;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::{Format, PredictArgs};
+use anyhow::Context;
+
+use crate::args::{Format, PredictArgs, TO_TERMINAL};
 use crate::output;
+use crate::plot::Plot;
 use report::Report;
 use request::Request;
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let report = Report::new(Request::new(args)?);
+    let report = Report::new(Request::new(args)?, args.explain);
+    let plot = args.plot.as_ref().map(|_| plots::plot(&report, args.view)).transpose()?.flatten();
     let rendered = match args.format {
         Format::Text => text::render(&report, output::width()).into_bytes(),
         Format::Json => json::render(&report)?,
@@ -25,6 +33,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
         Format::Md => markdown::render(&report),
     };
     output::print(rendered)?;
+    if let (Some(path), Some(plot)) = (&args.plot, plot) {
+        draw(path, &plot)?;
+    }
     let missing = say_what_is_missing(&report);
     let broken = asserts::say_what_does_not_hold(&report);
     Ok(if missing {
@@ -34,6 +45,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Draws into a file, or below the text.
+fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
+    if path == Path::new(TO_TERMINAL) {
+        return output::print(format!("\n{}", plot.text(output::width(), output::stdout_has_colors())));
+    }
+    std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
 }
 
 /// Says which strategies have no figures, and why; whether there are any.

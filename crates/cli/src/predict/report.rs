@@ -1,17 +1,25 @@
 //! The figures of every strategy, whatever they are printed as.
 
-use fantail_model::{Cancellation, GroupedPlan, JobLaw, Method, SolveError, solve};
-use fantail_planfile::{Goal, Measure, Percentile};
+use fantail_model::{
+    Assumption, Cancellation, Dependence, Figure, GroupedPlan, JobLaw, Method, SolveError, solve,
+};
+use fantail_planfile::{Goal, Measure, Percentile, Shape};
 
+use super::explain::{Explanation, Subject, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated};
+use super::solved::Solved;
 use crate::describe;
 
 /// What a prediction says.
 pub(crate) struct Report {
     /// The like branches that all strategies are about; `None` for plans of files.
     pub(super) setting: Option<Setting>,
+    /// What the attempts of a job share.
+    pub(super) shares: Dependence,
     /// The labels of the quantiles, in the order asked.
     pub(super) labels: Vec<String>,
+    /// Whether other quantiles than the usual ones were asked for.
+    pub(super) percentiles_asked: bool,
     /// What every strategy has to keep.
     pub(super) asserts: Vec<Goal>,
     pub(super) strategies: Vec<Strategy>,
@@ -27,32 +35,41 @@ pub(super) struct Strategy {
     pub(super) description: Option<String>,
     /// The plan, like branches counted.
     pub(super) plan: GroupedPlan,
+    /// How its branches follow one another; `None` where they start at once.
+    pub(super) shape: Option<Shape>,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
     /// Chance that a job meets a branch among that branch's slowest 1 %.
     pub(super) slowest_percent: f64,
     /// The figures, or why there are none.
     pub(super) outlook: Result<Figures, Vec<String>>,
+    /// What there is to say beyond them, where that was asked for.
+    pub(super) explanation: Option<Explanation>,
 }
 
 /// Times in seconds, which may be infinite; shares from 0 to 1.
 pub(super) struct Figures {
     /// Of the return time, in the order asked.
-    pub(super) quantiles: Vec<f64>,
+    pub(super) quantiles: Vec<Figure>,
+    /// What they were read off.
+    pub(super) law: Solved,
+    /// The central ranges of the return time that hold 68 % and 95 % of the jobs.
+    pub(super) central: [(Figure, Figure); 2],
     /// Of the return time; an error when an integral missed its precision.
-    pub(super) mean: Result<f64, String>,
-    pub(super) sd: Result<f64, String>,
-    pub(super) complete: f64,
-    pub(super) partial: f64,
-    pub(super) failed: f64,
+    pub(super) mean: Result<Figure, String>,
+    pub(super) sd: Result<Figure, String>,
+    pub(super) complete: Figure,
+    pub(super) partial: Figure,
+    pub(super) failed: Figure,
     /// Jobs that never end.
     pub(super) never: f64,
     pub(super) prices: Result<Prices, String>,
-    pub(super) sends_copy: f64,
+    pub(super) sends_copy: Result<f64, String>,
+    /// How they were found; where there are several ways, the less exact one.
     pub(super) method: Method,
     pub(super) assumes: Vec<String>,
     /// What each assert is about, in their order, or why there is no such figure.
-    pub(super) asserted: Vec<Result<f64, String>>,
+    pub(super) asserted: Vec<Result<Figure, String>>,
 }
 
 /// What a plan costs beside time.
@@ -65,17 +82,22 @@ pub(super) struct Prices {
 }
 
 impl Report {
-    pub(super) fn new(request: Request) -> Report {
-        let Request { percentiles, asserts, setting, strategies } = request;
-        let strategies =
-            strategies.into_iter().map(|stated| strategy(stated, &percentiles, &asserts)).collect();
+    pub(super) fn new(request: Request, explain: bool) -> Report {
+        let Request { percentiles, percentiles_asked, asserts, shares, setting, strategies } = request;
+        let asked = Asked { percentiles: &percentiles, asserts: &asserts, shares, explain };
+        let strategies = strategies.into_iter().map(|stated| strategy(stated, &asked)).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
-        Report { setting, labels, asserts, strategies }
+        Report { setting, shares, labels, percentiles_asked, asserts, strategies }
     }
 
     /// All strategies.
     pub(super) fn rows(&self) -> Vec<&Strategy> {
         self.strategies.iter().collect()
+    }
+
+    /// The strategies of each curve of a sweep: neighbours of one plan.
+    pub(super) fn curves(&self) -> Vec<&[Strategy]> {
+        self.strategies.chunk_by(|one, next| (&one.name, &one.file) == (&next.name, &next.file)).collect()
     }
 
     /// Whether there is a sweep, so that a strategy is a curve.
@@ -84,28 +106,78 @@ impl Report {
     }
 }
 
-fn strategy(stated: Stated, percentiles: &[Percentile], asserts: &[Goal]) -> Strategy {
-    let Stated { name, file, point, plan, fit_error } = stated;
-    let (description, plan, law) = match plan {
+/// What is asked of every strategy.
+struct Asked<'a> {
+    percentiles: &'a [Percentile],
+    asserts: &'a [Goal],
+    shares: Dependence,
+    explain: bool,
+}
+
+fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
+    let Asked { percentiles, asserts, shares, explain } = *asked;
+    let Stated { name, file, point, plan, shape, wait_for, fit_error, percentiles: fitted } = stated;
+    let (description, listed, plan, fitted, law) = match plan {
+        Branches::Staged(plan, staged) => {
+            let copies = plan.groups.iter().any(|group| !group.delays.is_empty());
+            (None, None, plan, Vec::new(), Ok(Solved::Staged { job: Box::new(staged.solve()), copies }))
+        }
         Branches::Counted(plan) => {
-            let law = plan.solve();
-            (None, plan, law)
+            let law = Solved::counted(&plan, shares);
+            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
+            (None, None, plan, fitted, law)
         }
         Branches::Listed(plan, laws) => {
-            let (grouped, _) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
-            (Some(describe::plan(&plan)), grouped, solve(&plan, &laws))
+            let (grouped, group_of) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
+            let description = match point {
+                Some(Point::Deadline(_)) => describe::plan_with(&plan, Some("as below")),
+                _ => describe::plan(&plan),
+            };
+            let mut of_group = vec![None; grouped.groups.len()];
+            for (group, percentiles) in group_of.into_iter().zip(fitted) {
+                of_group[group] = percentiles;
+            }
+            let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
+            (Some(description), Some(plan), grouped, of_group, law)
         }
     };
+    let outlook = law
+        .map_err(reasons)
+        .and_then(|law| figures(law, percentiles, asserts).map_err(|reason| vec![reason]));
+    let explanation = outlook.as_ref().ok().filter(|_| explain).and_then(|figures| {
+        if shape.is_some() {
+            return None;
+        }
+        let percentiles = &fitted;
+        let plan = &plan;
+        explanation(&Subject { plan, shares, figures, stated: listed.as_deref(), wait_for, percentiles })
+    });
     Strategy {
         name,
         file,
         point,
         description,
         fit_error,
-        slowest_percent: -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1(),
-        outlook: law.map(|law| figures(&law, percentiles, asserts)).map_err(reasons),
+        slowest_percent: outlook
+            .as_ref()
+            .ok()
+            .and_then(|figures| figures.law.meets_slow_branch(0.01))
+            .unwrap_or_else(|| -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1()),
+        outlook,
+        explanation,
         plan,
+        shape,
     }
+}
+
+/// The law of branches that share so much; what it takes for granted of limiters and budgets stays.
+fn dependent(law: JobLaw, shares: Dependence) -> Result<Solved, SolveError> {
+    if shares == Dependence::NONE {
+        return Ok(Solved::Job(law));
+    }
+    let job = Box::new(law.plan().solve_dependent(shares)?);
+    let others = law.assumptions().iter().filter(|assumption| **assumption != Assumption::Independent);
+    Ok(Solved::Dependent { job, assumptions: others.map(ToString::to_string).collect() })
 }
 
 /// Why a plan has no figures.
@@ -116,41 +188,58 @@ fn reasons(error: SolveError) -> Vec<String> {
     }
 }
 
-fn figures(law: &JobLaw, percentiles: &[Percentile], asserts: &[Goal]) -> Figures {
-    let verdicts = law.verdicts();
-    let text = |error: SolveError| error.to_string();
-    let mean_and_sd = law.mean_and_sd().map_err(text);
+/// The shares of jobs that central ranges hold.
+pub(super) const CENTRAL: [f64; 2] = [0.68, 0.95];
+
+fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<Figures, String> {
+    let shares = law.shares()?;
+    let [most, nearly_all] = CENTRAL.map(|share| law.central(share));
+    let quantiles = percentiles.iter().map(|percentile| law.quantile(percentile.level()));
+    let mean_and_sd = law.mean_and_sd();
     let mut figures = Figures {
-        quantiles: percentiles.iter().map(|percentile| law.quantile(percentile.level()).value).collect(),
-        mean: mean_and_sd.clone().map(|(mean, _)| mean.value),
-        sd: mean_and_sd.map(|(_, sd)| sd.value),
-        complete: verdicts.complete,
-        partial: verdicts.partial,
-        failed: verdicts.failed,
-        never: verdicts.never,
-        prices: law.prices(Cancellation::AtOnce).map(prices).map_err(text),
-        sends_copy: law.sends_copy() + 0.0,
-        method: verdicts.method,
-        assumes: law.assumptions().iter().map(ToString::to_string).collect(),
+        quantiles: quantiles.collect::<Result<_, _>>()?,
+        mean: mean_and_sd.clone().map(|(mean, _)| mean),
+        sd: mean_and_sd.map(|(_, sd)| sd),
+        complete: shares.complete,
+        partial: shares.partial,
+        failed: shares.failed,
+        never: shares.never,
+        prices: law.prices(Cancellation::AtOnce),
+        sends_copy: law.sends_copy(),
+        method: Method::Exact,
+        assumes: law.assumptions(),
         asserted: Vec::new(),
+        central: [most?, nearly_all?],
+        law,
     };
-    figures.asserted = asserts.iter().map(|goal| measured(goal.measure(), law, &figures)).collect();
-    figures
+    let times = figures.quantiles.iter().chain(&figures.mean);
+    let bounded = times.chain([&figures.complete]).find(|figure| figure.method != Method::Exact);
+    figures.method = bounded.map_or(Method::Exact, |figure| figure.method);
+    figures.asserted = asserts.iter().map(|goal| measured(goal.measure(), &figures)).collect();
+    Ok(figures)
 }
 
 /// What a goal is about, or why there is no such figure.
-fn measured(measure: &Measure, law: &JobLaw, figures: &Figures) -> Result<f64, String> {
-    let prices = || figures.prices.as_ref().map_err(String::clone);
+fn measured(measure: &Measure, figures: &Figures) -> Result<Figure, String> {
+    let price = |get: fn(&Prices) -> Result<f64, String>| {
+        let prices = figures.prices.as_ref().map_err(String::clone)?;
+        get(prices).map(exact)
+    };
     match measure {
-        Measure::Quantile(percentile) => Ok(law.quantile(percentile.level()).value),
+        Measure::Quantile(percentile) => figures.law.quantile(percentile.level()),
         Measure::Mean => figures.mean.clone(),
         Measure::Complete => Ok(figures.complete),
         Measure::Partial => Ok(figures.partial),
         Measure::Failed => Ok(figures.failed),
-        Measure::ExtraRequests => prices().map(|prices| prices.extra_requests),
-        Measure::ExtraBusy => prices()?.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned()),
-        Measure::Cost => prices()?.cost.ok_or_else(|| UNPRICED.to_owned()),
+        Measure::ExtraRequests => price(|prices| Ok(prices.extra_requests)),
+        Measure::ExtraBusy => price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())),
+        Measure::Cost => price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())),
     }
+}
+
+/// A figure that was found by formula or integral.
+pub(super) fn exact(value: f64) -> Figure {
+    Figure { value, method: Method::Exact }
 }
 
 /// Why there is no extra busy time.
@@ -158,20 +247,18 @@ pub(super) const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
 /// Why there is no cost.
 pub(super) const UNPRICED: &str = "no branch states a cost";
 
-fn prices(prices: fantail_model::Prices) -> Prices {
-    // Adding zero makes a zero of a negative one, which an empty sum is.
-    Prices { extra_requests: prices.extra_requests + 0.0, extra_busy: prices.extra_busy, cost: prices.cost }
+impl From<fantail_model::Prices> for Prices {
+    fn from(prices: fantail_model::Prices) -> Prices {
+        // Adding zero makes a zero of a negative one, which an empty sum is.
+        Prices {
+            extra_requests: prices.extra_requests + 0.0,
+            extra_busy: prices.extra_busy,
+            cost: prices.cost,
+        }
+    }
 }
 
 /// How many branches are required.
 pub(super) fn required(plan: &GroupedPlan) -> u64 {
     plan.groups.iter().filter(|group| group.required).map(|group| group.count).sum()
-}
-
-/// The word for a method.
-pub(super) fn word(method: Method) -> &'static str {
-    match method {
-        Method::Exact => "exact",
-        _ => "not exact",
-    }
 }

@@ -1,20 +1,28 @@
 //! From the command line to what is to be predicted: reads the files and texts that it names.
 
 use std::fmt::{self, Display};
+use std::path::Path;
+use std::sync::Arc;
 
-use fantail_core::{Plan, Time};
-use fantail_model::{GroupedPlan, Law};
-use fantail_planfile::{Goal, Percentile, PlanEntry, ShortForm, StatedLaw, Sweep, parse_law};
+use fantail_core::{Plan, Time, WaitFor};
+use fantail_model::{Dependence, GroupedPlan, Law, StagedPlan};
+use fantail_planfile::{
+    Goal, Overrides, Percentile, PlanEntry, Problems, Shape, ShortForm, StatedLaw, Sweep, parse_law,
+};
 
-use crate::args::{MOST_BRANCHES, PredictArgs};
+use crate::args::{Format, MOST_BRANCHES, PredictArgs, TO_TERMINAL, USUAL};
 use crate::failure::Failure;
-use crate::input;
+use crate::input::PlanFile;
 
 /// What is to be predicted.
 pub(super) struct Request {
     pub(super) percentiles: Vec<Percentile>,
+    /// Whether they are others than the usual ones.
+    pub(super) percentiles_asked: bool,
     /// What every strategy has to keep.
     pub(super) asserts: Vec<Goal>,
+    /// What the attempts of a job share.
+    pub(super) shares: Dependence,
     /// The like branches that all strategies are about; `None` for plans of files.
     pub(super) setting: Option<Setting>,
     pub(super) strategies: Vec<Stated>,
@@ -59,6 +67,9 @@ impl Point {
     }
 }
 
+/// The percentiles that a law was fitted to, as (probability, seconds), if it was.
+pub(super) type Fitted = Option<Arc<[(f64, f64)]>>;
+
 /// A plan with what names it.
 pub(super) struct Stated {
     /// The plan's name, or its short form.
@@ -68,13 +79,20 @@ pub(super) struct Stated {
     /// Where in a sweep it is.
     pub(super) point: Option<Point>,
     pub(super) plan: Branches,
+    /// How its branches follow one another; `None` where they start at once.
+    pub(super) shape: Option<Shape>,
+    pub(super) wait_for: WaitFor,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
+    /// The percentiles that a law was fitted to: of all branches that are counted, or of each that is listed.
+    pub(super) percentiles: Vec<Fitted>,
 }
 
 /// A plan over branches that are counted or listed.
 pub(super) enum Branches {
     Counted(GroupedPlan),
+    /// Counted, and one after another in some way.
+    Staged(GroupedPlan, StagedPlan),
     /// With the law of one attempt of each.
     Listed(Box<Plan>, Vec<Law>),
 }
@@ -90,39 +108,64 @@ impl Request {
         let percentiles = faults.keep(Percentile::parse_list(&args.percentiles));
         let asserts = args.asserts.iter().filter_map(|text| faults.keep(Goal::parse(text))).collect();
         let sweep = args.sweep.as_ref().and_then(|text| faults.keep(Sweep::parse(text)));
-        let setting = args.latency.clone().map(|latency| Setting { n: args.n, latency, sweep });
+        let shares = args.rho.as_ref().and_then(|text| faults.keep(rho(text)));
+        let setting =
+            args.latency.clone().map(|latency| Setting { n: args.n, latency, sweep: sweep.clone() });
         let strategies = match &setting {
             // A sweep that could not be read may have been one over n.
-            Some(_) if !faults.0.is_empty() && args.sweep.is_some() => Vec::new(),
-            Some(setting) => short(&mut faults, setting, &args.strategies),
+            _ if !faults.0.is_empty() && args.sweep.is_some() => Vec::new(),
+            Some(setting) => short(&mut faults, setting, args),
             None if args.files.is_empty() => return Err(Failure::invalid(WHAT)),
-            None => from_files(&mut faults, args),
+            None => from_files(&mut faults, args, sweep.as_ref()),
         };
+        if args.plot.as_deref() == Some(Path::new(TO_TERMINAL)) && args.format != Format::Text {
+            faults.0.push("--plot - draws below the text; expected --format text, or a file".to_owned());
+        }
+        if args.explain && matches!(args.format, Format::Csv | Format::Md) {
+            faults.0.push("--explain is prose; expected --format text or json".to_owned());
+        }
         faults.none()?;
-        Ok(Request { percentiles: percentiles.unwrap_or_default(), asserts, setting, strategies })
+        Ok(Request {
+            percentiles: percentiles.unwrap_or_default(),
+            percentiles_asked: args.percentiles != USUAL,
+            asserts,
+            shares: shares.unwrap_or(Dependence::NONE),
+            setting,
+            strategies,
+        })
     }
 }
 
 /// Plans in short form over like branches, each at every point of the sweep if there is one.
-fn short(faults: &mut Faults, setting: &Setting, texts: &[String]) -> Vec<Stated> {
+fn short(faults: &mut Faults, setting: &Setting, args: &PredictArgs) -> Vec<Stated> {
     let all = ["all".to_owned()];
-    let texts = if texts.is_empty() { &all } else { texts };
-    let forms: Vec<_> = texts.iter().filter_map(|text| faults.keep(ShortForm::parse(text))).collect();
+    let texts = if args.strategies.is_empty() { &all } else { &args.strategies[..] };
+    let required = args.required.as_ref().and_then(|text| faults.keep(count(text)));
+    let forms: Vec<_> = texts
+        .iter()
+        .filter_map(|text| {
+            let form = faults.keep(ShortForm::parse(text))?;
+            Some(with_flags(faults, &form, args, required))
+        })
+        .collect();
     let Some(cases) = cases(faults, setting, &forms) else { return Vec::new() };
     let mut strategies = Vec::new();
     for form in &forms {
         for Case { point, n, law } in &cases {
-            let plan = match point {
-                Some(Point::Deadline(deadline)) => form.with_deadline(*deadline).grouped(*n, law),
-                _ => form.grouped(*n, law),
+            let at_point = match point {
+                Some(Point::Deadline(deadline)) => form.with_deadline(*deadline),
+                _ => form.clone(),
             };
-            match plan {
+            match branches_of(&at_point, *n, law) {
                 Ok(plan) => strategies.push(Stated {
                     name: form.as_str().to_owned(),
                     file: None,
                     point: *point,
-                    plan: Branches::Counted(plan),
+                    plan,
+                    shape: form.shape(),
+                    wait_for: form.wait_for(),
                     fit_error: law.fit_error,
+                    percentiles: vec![law.percentiles.clone()],
                 }),
                 // What is wrong at one point mostly is at the next.
                 Err(problems) => {
@@ -134,6 +177,61 @@ fn short(faults: &mut Faults, setting: &Setting, texts: &[String]) -> Vec<Stated
         }
     }
     strategies
+}
+
+/// `job=0.2,branch=0.3`: what attempts share, each nothing where it is not stated.
+fn rho(text: &str) -> Result<Dependence, String> {
+    let refused =
+        |why: &str| format!("--rho {text}: {why}; expected shares from 0 to 1, like job=0.2,branch=0.3");
+    let (mut job, mut branch) = (None, None);
+    for part in text.split(',') {
+        let (name, value) = part.split_once('=').ok_or_else(|| refused("a share has a name and a value"))?;
+        let share = match name.trim() {
+            "job" => &mut job,
+            "branch" => &mut branch,
+            other => return Err(refused(&format!("`{other}` shares nothing"))),
+        };
+        if share.is_some() {
+            return Err(refused(&format!("`{}` twice", name.trim())));
+        }
+        let value = value.trim();
+        *share = Some(value.parse().map_err(|_| refused(&format!("`{value}` is not a number")))?);
+    }
+    Dependence::new(job.unwrap_or(0.0), branch.unwrap_or(0.0)).map_err(|error| refused(&error.to_string()))
+}
+
+/// The plan over `n` branches of a law.
+fn branches_of(form: &ShortForm, n: u32, law: &StatedLaw) -> Result<Branches, Problems> {
+    if form.shape().is_none() {
+        return form.grouped(n, law).map(Branches::Counted);
+    }
+    let staged = form.staged(&[(n, law.clone())], None)?;
+    Ok(Branches::Staged(form.without_shape().grouped(n, law)?, staged))
+}
+
+/// How many branches are to be required.
+fn count(text: &str) -> Result<u32, String> {
+    let refused = || format!("--required {text}: branches of -n have no names; expected how many, like 3");
+    text.trim().parse().map_err(|_| refused())
+}
+
+/// The plan as if it stated what the flags do.
+fn with_flags(faults: &mut Faults, form: &ShortForm, args: &PredictArgs, required: Option<u32>) -> ShortForm {
+    let at_least = args.at_least;
+    if let (Some(_), Some(flag)) = (form.at_least(), at_least) {
+        let text = form.as_str();
+        faults.0.push(format!("--at-least {flag} beside that of `{text}`; expected one of them"));
+    }
+    if let (Some(_), Some(required)) = (form.shape(), required) {
+        let text = form.as_str();
+        faults.0.push(format!("--required {required} beside the shape of `{text}`; expected one of them"));
+    }
+    if let (Some(_), Some(rho)) = (form.shape(), &args.rho) {
+        let text = form.as_str();
+        faults.0.push(format!("--rho {rho} beside the shape of `{text}`; expected one of them"));
+    }
+    let form = at_least.map_or_else(|| form.clone(), |at_least| form.with_at_least(at_least));
+    required.map_or_else(|| form.clone(), |required| form.with_required(required))
 }
 
 /// What all strategies are predicted over.
@@ -203,28 +301,79 @@ fn with_sigma(latency: &str, sigma: f64) -> Result<String, String> {
     Ok(format!("lognormal:{},sigma={sigma}", others.join(",")))
 }
 
-fn from_files(faults: &mut Faults, args: &PredictArgs) -> Vec<Stated> {
-    let configs = faults.keep(input::configs(&args.files)).unwrap_or_default();
-    let mut strategies = Vec::new();
-    for (path, config) in args.files.iter().zip(configs) {
-        let file = path.display().to_string();
-        for entry in config.plans {
-            match without_latency(&entry).as_slice() {
-                [] => strategies.push(stated(entry, &file)),
-                names => faults.0.push(no_latency(&file, entry.plan.name(), names)),
-            }
+/// The plans of files, each at every point of the sweep if there is one.
+fn from_files(faults: &mut Faults, args: &PredictArgs, sweep: Option<&Sweep>) -> Vec<Stated> {
+    let points = match sweep {
+        None => vec![None],
+        Some(Sweep::Deadline(values)) => values.iter().map(|time| Some(*time)).collect(),
+        Some(other) => {
+            let word = other.variable();
+            faults.0.push(format!("--sweep {word} is for -n branches; a plan file can be swept by deadline"));
+            return Vec::new();
         }
+    };
+    let overrides = Overrides {
+        deadline: None,
+        at_least: args.at_least,
+        required: args.required.as_ref().map(|names| split(names)),
+    };
+    let mut strategies = Vec::new();
+    let files: Vec<_> = args.files.iter().filter_map(|path| faults.keep(PlanFile::read(path))).collect();
+    for file in files {
+        strategies.extend(from_file(faults, &file, &overrides, &points));
     }
     strategies
 }
 
+/// The plans of a file, one after the other.
+fn from_file(
+    faults: &mut Faults,
+    file: &PlanFile,
+    overrides: &Overrides,
+    points: &[Option<Time>],
+) -> Vec<Stated> {
+    let mut plans: Vec<Vec<Stated>> = Vec::new();
+    for &deadline in points {
+        let config =
+            file.config(&Overrides { deadline: deadline.or(overrides.deadline), ..overrides.clone() });
+        let config = match config {
+            Ok(config) => config,
+            // What is wrong at one point mostly is at the next.
+            Err(error) => {
+                let at = deadline.map(|deadline| format!("\nat deadline = {deadline} of the sweep"));
+                faults.0.push(format!("{error}{}", at.unwrap_or_default()));
+                break;
+            }
+        };
+        plans.resize_with(config.plans.len(), Vec::new);
+        for (entry, plan) in config.plans.into_iter().zip(&mut plans) {
+            match without_latency(&entry).as_slice() {
+                [] => plan.push(stated(entry, &file.name, deadline.map(Point::Deadline))),
+                names => faults.0.push(no_latency(&file.name, entry.plan.name(), names)),
+            }
+        }
+        if !faults.0.is_empty() {
+            break;
+        }
+    }
+    plans.into_iter().flatten().collect()
+}
+
+/// Names between commas.
+fn split(names: &str) -> Vec<String> {
+    names.split(',').map(|name| name.trim().to_owned()).collect()
+}
+
 /// The plan with its laws, one of which every branch has.
-fn stated(entry: PlanEntry, file: &str) -> Stated {
+fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Stated {
     Stated {
         name: entry.plan.name().to_owned(),
         file: Some(file.to_owned()),
-        point: None,
+        point,
+        shape: None,
+        wait_for: entry.plan.wait_for(),
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
+        percentiles: entry.branches.iter().map(|branch| branch.percentiles.clone()).collect(),
         plan: Branches::Listed(
             Box::new(entry.plan),
             entry.branches.into_iter().filter_map(|branch| branch.law).collect(),

@@ -4,10 +4,13 @@ use std::fmt::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use fantail_model::{Dependence, Figure, Method};
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Subject, always_complete, columns};
-use super::report::{Report, Strategy, word};
+use super::explain::{Explanation, Lever};
+use super::report::{Figures, Report, Strategy};
+use super::solved::word;
 use crate::{number, output};
 
 /// Renders for a terminal of `width` columns.
@@ -17,7 +20,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
         writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
     }
     if report.is_sweep() {
-        for curve in report.rows().chunk_by(|one, next| one.name == next.name) {
+        for curve in report.curves() {
             writeln!(text, "\n{}", output::strong(&curve[0].name)).expect("a string takes every write");
             let mut columns = columns(report, &some_of(curve));
             // The line above says it.
@@ -32,16 +35,55 @@ pub(super) fn render(report: &Report, width: usize) -> String {
     for line in notes(report) {
         writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
     }
+    for strategy in &report.strategies {
+        if let Some(explanation) = &strategy.explanation {
+            explain(&mut text, strategy, explanation, width);
+        }
+    }
     text
+}
+
+/// What would help, as a table, and what is easily misread.
+fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, width: usize) {
+    let Explanation { base, levers, traps } = explanation;
+    writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.name)))
+        .expect("a string takes every write");
+    let column = |subject, header: &str, cells| Column { subject, header: header.to_owned(), cells };
+    let readouts = || std::iter::once(base).chain(levers.iter().map(|lever| &lever.readout));
+    let words = |first: &str, word: fn(&Lever) -> &str| {
+        std::iter::once(first.to_owned()).chain(levers.iter().map(|lever| word(lever).to_owned())).collect()
+    };
+    let columns = vec![
+        column(Subject::Name, "one change", words("none", |lever| &lever.change)),
+        column(
+            Subject::Time,
+            "p99",
+            number::durations(&readouts().map(|readout| readout.p99).collect::<Vec<_>>()),
+        ),
+        column(
+            Subject::Verdict,
+            "complete",
+            readouts().map(|readout| number::percent(readout.complete)).collect(),
+        ),
+        column(Subject::Words, "at the price of", words("", |lever| &lever.price)),
+    ];
+    tables(text, columns, width);
+    if levers.is_empty() {
+        text.push_str("Nothing that was tried helps.\n");
+    }
+    for trap in traps {
+        writeln!(text, "{}", output::fold(&format!("- {}", trap.text), width, 2))
+            .expect("a string takes every write");
+    }
 }
 
 /// The most rows that are shown of a curve.
 const MOST_ROWS: usize = 13;
 
 /// Rows of a curve for people: its ends and what lies evenly between.
-fn some_of<'r>(curve: &[&'r Strategy]) -> Vec<&'r Strategy> {
+fn some_of(curve: &[Strategy]) -> Vec<&Strategy> {
     let rows = curve.len().min(MOST_ROWS);
-    (0..rows).map(|i| curve[i * (curve.len() - 1) / (rows - 1).max(1)]).collect()
+    (0..rows).map(|i| &curve[i * (curve.len() - 1) / (rows - 1).max(1)]).collect()
 }
 
 /// The columns as tables below each other, each beginning with the first column.
@@ -57,7 +99,7 @@ fn tables(text: &mut String, columns: Vec<Column>, width: usize) {
 }
 
 /// What the table is about.
-fn subjects(report: &Report) -> Vec<String> {
+pub(super) fn subjects(report: &Report) -> Vec<String> {
     if let Some(setting) = &report.setting {
         let branches = match setting.n {
             Some(n) => number::count(n.into(), "branch", "branches, each"),
@@ -70,7 +112,10 @@ fn subjects(report: &Report) -> Vec<String> {
             .zip(report.strategies.last().and_then(|last| last.point));
         let sweep =
             ends.map(|(from, to)| format!("; {} from {from} to {to}", from.variable())).unwrap_or_default();
-        return vec![format!("{branches} {}{sweep}", setting.latency)];
+        return vec![format!("{branches} {}{sweep}", setting.latency)]
+            .into_iter()
+            .chain(shared(report))
+            .collect();
     }
     let name_width = report.strategies.iter().map(|strategy| strategy.name.width()).max().unwrap_or(0);
     let line = |strategy: &Strategy| {
@@ -78,7 +123,19 @@ fn subjects(report: &Report) -> Vec<String> {
         let description = strategy.description.as_deref().unwrap_or_default();
         format!("{}{padding}  {description}", strategy.name)
     };
-    report.strategies.iter().map(line).collect()
+    let lines: Vec<String> = if report.is_sweep() {
+        report.curves().into_iter().map(|curve| line(&curve[0])).collect()
+    } else {
+        report.strategies.iter().map(line).collect()
+    };
+    lines.into_iter().chain(shared(report)).collect()
+}
+
+/// What calls share.
+fn shared(report: &Report) -> Option<String> {
+    let shares = report.shares;
+    let words = format!("Shared luck: {} by a job, {} by a branch", shares.job(), shares.branch());
+    (shares != Dependence::NONE).then_some(words)
 }
 
 /// Columns side by side as far as `width` goes: all of them, else subject by subject, else as many as fit.
@@ -129,7 +186,8 @@ fn table(names: &Column, columns: &[Column]) -> String {
     }
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { GAP as u16 }, 0));
-        let left = i == 0 && names.subject == Subject::Name;
+        let subject = if i == 0 { names.subject } else { columns[i - 1].subject };
+        let left = matches!(subject, Subject::Name | Subject::Words);
         column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
     }
     let mut text = String::new();
@@ -147,7 +205,7 @@ fn notes(report: &Report) -> Vec<String> {
     let rows = report.rows();
     let predicted = rows.iter().any(|strategy| strategy.outlook.is_ok());
     if report.is_sweep() {
-        let points = rows.chunk_by(|one, next| one.name == next.name).map(<[_]>::len).max().unwrap_or(0);
+        let points = report.curves().into_iter().map(<[_]>::len).max().unwrap_or(0);
         if points > MOST_ROWS {
             notes.push(format!("Shown are {MOST_ROWS} of {points} values; --format csv has all."));
         }
@@ -159,9 +217,10 @@ fn notes(report: &Report) -> Vec<String> {
     }
     for strategy in rows.iter().filter(|strategy| strategy.point.is_none()) {
         if let Ok(figures) = &strategy.outlook
-            && figures.sends_copy > 0.0
+            && let Ok(share) = figures.sends_copy
+            && share > 0.0
         {
-            let share = number::percent(figures.sends_copy);
+            let share = number::percent(share);
             notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.name));
         }
     }
@@ -197,12 +256,25 @@ fn slowest(report: &Report) -> String {
     format!("Chance that a job meets a branch in that branch's slowest 1 %: {}.", chances.join(", "))
 }
 
+/// How figures were found: of bounded ones, how far the bounds of a time are apart at most.
+fn found(figures: &Figures) -> String {
+    if !matches!(figures.method, Method::Bounded { .. }) {
+        return word(figures.method).to_owned();
+    }
+    let width = |figure: &Figure| match figure.method {
+        Method::Bounded { lower, upper } if figure.value > 0.0 => (upper - lower) / figure.value,
+        _ => 0.0,
+    };
+    let widest = figures.quantiles.iter().chain(&figures.mean).map(width).fold(0.0, f64::max);
+    format!("between bounds, which are at most {} apart for times", number::percent(widest))
+}
+
 /// How the figures were found and what they assume, once for strategies that share it.
 fn methods(report: &Report) -> Vec<String> {
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
     for strategy in &report.strategies {
         let Ok(figures) = &strategy.outlook else { continue };
-        let line = format!("{}, assuming that {}", word(figures.method), figures.assumes.join(", that "));
+        let line = format!("{}, assuming that {}", found(figures), figures.assumes.join(", that "));
         match lines.iter_mut().find(|(same, _)| *same == line) {
             Some((_, names)) if names.contains(&strategy.name.as_str()) => {}
             Some((_, names)) => names.push(&strategy.name),

@@ -9,8 +9,8 @@ use crate::special::{normal_hazard, normal_hazard_and_rate, normal_quantile};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LogNormal {
-    median: f64,
-    sigma: f64,
+    pub(super) median: f64,
+    pub(super) sigma: f64,
 }
 
 impl LogNormal {

@@ -114,6 +114,14 @@ impl Law {
         Ok(Law(Kind::LogNormal(LogNormal::new(median, sigma)?)))
     }
 
+    /// Median in seconds and sigma of a law that was made by [`Law::log_normal`]; `None` for any other.
+    pub fn as_log_normal(&self) -> Option<(f64, f64)> {
+        match &self.0 {
+            Kind::LogNormal(law) => Some((law.median, law.sigma)),
+            _ => None,
+        }
+    }
+
     /// Weibull, `H = (t / scale)^shape`.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use super::limiter::LimiterDraft;
 use super::plan::PlanDraft;
 use super::reader::{At, Reader};
 use crate::config::{BranchEntry, PlanEntry};
-use crate::problem::{Fault, list_and_more, quote};
+use crate::problem::{Fault, did_you_mean, list_and_more, quote};
 use crate::route::Route;
 use crate::url::{Known, UrlTemplate, template};
 
@@ -19,11 +19,18 @@ pub(super) fn plans(
     reader: &mut Reader<'_>,
     drafts: &[PlanDraft<'_>],
     limiters: &[LimiterDraft],
+    required: Option<&[String]>,
 ) -> Vec<PlanEntry> {
-    drafts.iter().filter_map(|draft| plan(reader, draft, limiters)).collect()
+    drafts.iter().filter_map(|draft| plan(reader, draft, limiters, required)).collect()
 }
 
-fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft]) -> Option<PlanEntry> {
+/// With `required`, the branches of these names are, whatever they state.
+fn plan(
+    reader: &mut Reader<'_>,
+    draft: &PlanDraft<'_>,
+    limiters: &[LimiterDraft],
+    required: Option<&[String]>,
+) -> Option<PlanEntry> {
     let groups = draft.groups.as_ref()?;
     if groups.is_empty() {
         let name = draft.name;
@@ -53,13 +60,16 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
             entries.push(BranchEntry {
                 law: stated.map(|stated| stated.law.clone()),
                 fit_error: stated.and_then(|stated| stated.fit_error),
+                percentiles: stated.and_then(|stated| stated.percentiles.clone()),
                 targets: targets.unwrap_or_default(),
             });
-            specs.push(BranchSpec { name, ..spec.clone() });
+            let required = required.map_or(spec.required, |names| Some(names.contains(&name)));
+            specs.push(BranchSpec { name, required, ..spec.clone() });
             group_of.push(index);
         }
     }
     hedges.note(reader);
+    unknown(reader, draft, required.unwrap_or_default(), &specs);
     let spec = PlanSpec {
         wait_for: draft.wait_for.as_ref().map_or(WaitFor::All, |at| at.value),
         at_least: value(draft.at_least.as_ref()),
@@ -77,14 +87,30 @@ fn plan(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, limiters: &[LimiterDraft
             return None;
         }
     };
+    if required.is_none() {
+        useless_backfill(reader, draft, &plan);
+    }
+    let route = draft.route.as_ref().and_then(|route| route.value.clone());
+    Some(PlanEntry { plan, route, backfill: value(draft.backfill.as_ref()), branches: entries })
+}
+
+/// Notes a backfill that would have nothing to fill in.
+fn useless_backfill(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, plan: &Plan) {
     if let Some(backfill) = &draft.backfill
         && plan.required() == plan.n()
     {
         let message = "`backfill` without an optional branch; there would be nothing to fill in";
         reader.fault(backfill.span.clone(), message);
     }
-    let route = draft.route.as_ref().and_then(|route| route.value.clone());
-    Some(PlanEntry { plan, route, backfill: value(draft.backfill.as_ref()), branches: entries })
+}
+
+/// Notes names that are to be required and that no branch has.
+fn unknown(reader: &mut Reader<'_>, draft: &PlanDraft<'_>, required: &[String], specs: &[BranchSpec]) {
+    for name in required.iter().filter(|name| specs.iter().all(|spec| spec.name != **name)) {
+        let near = did_you_mean(name, specs.iter().map(|spec| spec.name.as_str()));
+        let message = format!("plan {} has no branch {} to require{near}", quote(draft.name), quote(name));
+        reader.fault(draft.name_span.clone(), message);
+    }
 }
 
 fn value<T: Copy>(stated: Option<&At<T>>) -> Option<T> {

@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::config::Config;
+use crate::config::{Config, Overrides};
 use crate::keys::Scope;
 use crate::problem::Fault;
 use reader::{Entry, Reader, Table, entries};
 
-/// Reads a whole file.
-pub(crate) fn config(text: &str) -> Result<Config, Vec<Fault>> {
+/// Reads a whole file, its plans changed by `overrides`.
+pub(crate) fn config(text: &str, overrides: &Overrides) -> Result<Config, Vec<Fault>> {
     let (root, errors) = DeTable::parse_recoverable(text);
     let syntax = syntax::faults(text, &errors);
     let mut reader = Reader::new(text);
@@ -33,7 +33,7 @@ pub(crate) fn config(text: &str) -> Result<Config, Vec<Fault>> {
     let mut plans = Vec::new();
     let stated = file.take("plan");
     for entry in stated.as_ref().map(|entry| named(&mut reader, entry)).unwrap_or_default() {
-        plans.extend(plan::draft(&mut reader, &entry, &limiters));
+        plans.extend(plan::draft(&mut reader, &entry, &limiters, overrides));
     }
     let simulated = file.take("scenario").and_then(|entry| scenario::scenario(&mut reader, &entry, &plans));
     reader.finish(file);
@@ -42,7 +42,7 @@ pub(crate) fn config(text: &str) -> Result<Config, Vec<Fault>> {
     let mut checked = Vec::new();
     if !broken {
         same_route(&mut reader, &plans);
-        checked = check::plans(&mut reader, &plans, &limiters);
+        checked = check::plans(&mut reader, &plans, &limiters, overrides.required.as_deref());
         if checked.is_empty() && reader.faults.is_empty() {
             reader.fault(
                 stated.map_or(0..0, |entry| entry.key_span),

@@ -9,7 +9,7 @@ use super::branch::{self, Group};
 use super::hedge::{self, HedgeRule};
 use super::limiter::LimiterDraft;
 use super::reader::{At, Entry, Reader};
-use crate::config::Backfill;
+use crate::config::{Backfill, Overrides};
 use crate::decimal;
 use crate::keys::Scope;
 use crate::problem::quote;
@@ -36,17 +36,20 @@ pub(super) fn draft<'a>(
     reader: &mut Reader<'_>,
     entry: &Entry<'a>,
     limiters: &[LimiterDraft],
+    overrides: &Overrides,
 ) -> Option<PlanDraft<'a>> {
     let mut table = reader.table(entry, Scope::Plan)?;
     let hedge = table.take("hedge").map(|entry| hedge::of_plan(reader, &entry));
     let budget = hedge.as_ref().map_or(BudgetSpec::HEDGES, |hedge| hedge.budget);
+    let at_least = reader.read(&mut table, "at_least", Reader::count);
+    let deadline = reader.read(&mut table, "deadline", Reader::time);
     let draft = PlanDraft {
         name: entry.key,
         name_span: entry.key_span.clone(),
         route: reader.read(&mut table, "route", |reader, entry| Some(route(reader, entry))),
         wait_for: reader.read(&mut table, "wait_for", wait_for),
-        at_least: reader.read(&mut table, "at_least", Reader::count),
-        deadline: reader.read(&mut table, "deadline", Reader::time),
+        at_least: instead(overrides.at_least, at_least, entry),
+        deadline: instead(overrides.deadline, deadline, entry),
         backfill: reader.read(&mut table, "backfill", backfill),
         hedge: hedge.and_then(|hedge| hedge.rule),
         budget,
@@ -54,6 +57,15 @@ pub(super) fn draft<'a>(
     };
     reader.finish(table);
     Some(draft)
+}
+
+/// The override if there is one, at the place of what it replaces.
+fn instead<T>(value: Option<T>, stated: Option<At<T>>, plan: &Entry<'_>) -> Option<At<T>> {
+    match (value, stated) {
+        (Some(value), Some(At { span, .. })) => Some(At { value, span }),
+        (Some(value), None) => Some(At { value, span: plan.key_span.clone() }),
+        (None, stated) => stated,
+    }
 }
 
 fn route(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Route> {

@@ -1,0 +1,206 @@
+//! What is easily misread, where it concerns the plan at hand.
+
+use std::fmt::Write;
+
+use fantail_core::plan::PPM;
+use fantail_core::{Branch, WaitFor};
+use fantail_model::{Cancellation, Dependence, Group, GroupedPlan, Law, Level};
+
+use super::{Subject, Trap, above, readout};
+use crate::number;
+use crate::predict::solved::Solved;
+
+pub(super) fn traps(subject: &Subject<'_>) -> Vec<Trap> {
+    let one = [full_barrier(subject), permits(subject), copies_price(subject), tail(subject)];
+    one.into_iter().flatten().chain(late_copies(subject)).collect()
+}
+
+/// A share that spares no branch, since there are too few.
+fn full_barrier(subject: &Subject<'_>) -> Option<Trap> {
+    let WaitFor::Share(share) = subject.wait_for else { return None };
+    let n = subject.plan.n();
+    if subject.plan.k < n || share >= PPM {
+        return None;
+    }
+    let enough = PPM.div_ceil(PPM - share);
+    let percent = f64::from(share) / f64::from(PPM / 100);
+    Some(Trap {
+        name: "share_is_all",
+        text: format!(
+            "{percent} % of {n} branches, rounded up, are all {n}: this barrier spares none. It does from {enough} branches on."
+        ),
+        figures: vec![("share", f64::from(share) / f64::from(PPM)), ("spares_from_n", f64::from(enough))],
+    })
+}
+
+/// Bounds of time that do, or do not, count the wait for a permit.
+fn permits(subject: &Subject<'_>) -> Option<Trap> {
+    let plan = subject.stated?;
+    let bounded = |branch: &&Branch| {
+        branch.limiter.is_some_and(|index| {
+            let limiter = &plan.limiters()[index];
+            limiter.gate.is_some() || limiter.rate.is_some()
+        })
+    };
+    let branches: Vec<&Branch> = plan.branches().iter().filter(bounded).collect();
+    let limiter = &plan.limiters()[branches.first()?.limiter?].name;
+    let timeout = branches.iter().filter_map(|branch| branch.attempt_timeout).max();
+    if let Some(deadline) = branches.iter().filter_map(|branch| branch.deadline).max() {
+        return Some(Trap {
+            name: "deadline_counts_waiting",
+            text: format!(
+                "The deadline of {deadline} counts from the job's start, a wait for limiter `{limiter}` included. A time-out \
+                 that starts with the call, behind the limiter, bounds no job: the wait comes on top. These figures take it \
+                 that nothing waits."
+            ),
+            figures: vec![("deadline_s", deadline.as_secs_f64())],
+        });
+    }
+    let timeout = timeout?;
+    Some(Trap {
+        name: "timeout_omits_waiting",
+        text: format!(
+            "The attempt timeout of {timeout} counts from the permit: a wait for limiter `{limiter}` comes on top, and no \
+             deadline ends the job."
+        ),
+        figures: vec![("attempt_timeout_s", timeout.as_secs_f64())],
+    })
+}
+
+/// More requests are not as much more work.
+fn copies_price(subject: &Subject<'_>) -> Option<Trap> {
+    let prices = subject.figures.prices.as_ref().ok()?;
+    let busy = prices.extra_busy.filter(|_| prices.extra_requests > 0.0)?;
+    let mut text = format!(
+        "{} requests are {} busy time, since the loser of two attempts stops at once.",
+        number::change(prices.extra_requests),
+        number::change(busy)
+    );
+    let mut figures = vec![("extra_requests", prices.extra_requests), ("extra_busy", busy)];
+    if let Some(more) =
+        subject.figures.law.prices(Cancellation::Never).ok().and_then(|prices| prices.extra_busy)
+    {
+        write!(text, " Where losers run on, it is {}.", number::change(more))
+            .expect("a string takes every write");
+        figures.push(("extra_busy_if_losers_run_on", more));
+    }
+    text.push_str(" A server that is slower under more load is in none of these figures.");
+    Some(Trap { name: "requests_are_not_work", text, figures })
+}
+
+/// Copies that have little time left before the deadline, or none.
+fn late_copies(subject: &Subject<'_>) -> Vec<Trap> {
+    /// How much worse than two whole attempts is worth a word.
+    const MUCH: f64 = 1.5;
+    let trap = |group: &Group| {
+        let deadline = group.deadline.min(subject.plan.deadline);
+        let delay = *group.delays.last()?;
+        if deadline.is_infinite() {
+            return None;
+        }
+        let left = deadline - delay;
+        let (at, left_word) = (number::duration(delay), number::duration(left));
+        let figures = vec![("copy_after_s", delay), ("left_s", left)];
+        if left <= 0.0 || left < group.min_useful {
+            let text = format!(
+                "A copy that is due after {at} is never sent: the deadline is {}, and a copy needs {}.",
+                number::duration(deadline),
+                number::duration(group.min_useful)
+            );
+            return Some(Trap { name: "copy_is_never_sent", text, figures });
+        }
+        let missed = group.law.survival(deadline);
+        let (real, hoped) = (missed * group.law.survival(left), missed * missed);
+        // Copies that share anything with their primary are no product.
+        if real <= MUCH * hoped || hoped == 0.0 || subject.shares != Dependence::NONE {
+            return None;
+        }
+        let text = format!(
+            "A copy after {at} has {left_word} left before the deadline: both miss it with {} ({} · {}), not with the {} of \
+             two whole attempts.",
+            number::percent(real),
+            number::percent(missed),
+            number::percent(group.law.survival(left)),
+            number::percent(hoped)
+        );
+        let more = [("both_miss", real), ("two_whole_attempts_miss", hoped)];
+        Some(Trap { name: "copy_has_little_time", text, figures: figures.into_iter().chain(more).collect() })
+    };
+    subject.plan.groups.iter().filter_map(trap).fold(Vec::new(), |mut traps: Vec<Trap>, trap| {
+        if traps.iter().all(|other| other.text != trap.text) {
+            traps.push(trap);
+        }
+        traps
+    })
+}
+
+/// What another family through the same percentiles would say of the far tail.
+fn tail(subject: &Subject<'_>) -> Option<Trap> {
+    let far = above(0.001);
+    let (fitted, complete) =
+        (subject.figures.law.quantile(far).ok()?.value, readout(&subject.figures.law)?.complete);
+    let last = subject
+        .percentiles
+        .iter()
+        .flatten()
+        .flat_map(|points| points.iter())
+        .map(|(p, _)| *p)
+        .fold(0.0, f64::max);
+    let judged = FAMILIES.iter().filter_map(|(word, family)| {
+        let job = Solved::counted(&rival(subject, word)?, subject.shares).ok()?;
+        Some((*family, job.quantile(far).ok()?.value, readout(&job)?.complete))
+    });
+    let off = |time: f64| (time / fitted).ln().abs();
+    let (family, p999, other_complete) = judged.max_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
+    let beyond =
+        format!("Beyond p{} the percentiles say nothing and the fitted law decides.", percent_of(last));
+    let missing = (1.0 - complete, 1.0 - other_complete);
+    if off(p999) > 0.01 {
+        let independent = subject.shares == Dependence::NONE;
+        let alike = independent && subject.plan.groups.len() == 1 && subject.plan.k == subject.plan.n();
+        let asks = alike.then(|| {
+            let level = Level::at_hazard(-(0.001 / subject.plan.n() as f64).ln()).ok()?;
+            Some(format!(", which asks each branch for its p{},", percent_of(level.p())))
+        });
+        return Some(Trap {
+            name: "tail_beyond_the_data",
+            text: format!(
+                "{beyond} The job's p99.9{} is {} with it, and {} with a {family} law through the same percentiles.",
+                asks.flatten().unwrap_or_default(),
+                number::duration(fitted),
+                number::duration(p999)
+            ),
+            figures: vec![("p999_s", fitted), ("other_p999_s", p999)],
+        });
+    }
+    ((missing.1 / missing.0).ln().abs() > 0.05).then(|| Trap {
+        name: "tail_beyond_the_data",
+        text: format!(
+            "{beyond} Jobs are complete with {} by it, and with {} by a {family} law through the same percentiles.",
+            number::percent(complete),
+            number::percent(other_complete)
+        ),
+        figures: vec![("complete", complete), ("other_complete", other_complete)],
+    })
+}
+
+/// The families that may go through the percentiles too: their words in a law's text, and in a sentence.
+const FAMILIES: [(&str, &str); 2] = [("loglogistic", "log-logistic"), ("weibull", "Weibull")];
+
+/// The plan with another family wherever a law was fitted.
+fn rival(subject: &Subject<'_>, family: &str) -> Option<GroupedPlan> {
+    let mut plan = subject.plan.clone();
+    let mut changed = false;
+    for (group, percentiles) in plan.groups.iter_mut().zip(subject.percentiles) {
+        let Some(percentiles) = percentiles else { continue };
+        let rivals = Law::rivals_through(percentiles).ok()?;
+        group.law = rivals.into_iter().map(|fit| fit.law).find(|law| law.to_string().starts_with(family))?;
+        changed = true;
+    }
+    changed.then_some(plan)
+}
+
+/// A probability as the number of a percentile.
+fn percent_of(p: f64) -> f64 {
+    (p * 1e7).round() / 1e5
+}

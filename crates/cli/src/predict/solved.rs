@@ -1,0 +1,188 @@
+//! The law of a job, whatever it was found by.
+
+use std::fmt::Display;
+
+use fantail_model::{
+    Cancellation, Dependence, DependentJob, Figure, GroupedPlan, JobLaw, Level, Method, SolveError,
+    StagedJob, Verdicts,
+};
+
+use super::report::Prices;
+
+/// A job that was solved.
+pub(super) enum Solved {
+    /// Branches that start at once.
+    Job(JobLaw),
+    /// Those, slow together; with what else is taken for granted.
+    Dependent { job: Box<DependentJob>, assumptions: Vec<String> },
+    /// Branches that follow one another, and whether any of them has copies.
+    Staged { job: Box<StagedJob>, copies: bool },
+}
+
+/// Shares of jobs by how they end.
+pub(super) struct Shares {
+    pub(super) complete: Figure,
+    pub(super) partial: Figure,
+    pub(super) failed: Figure,
+    pub(super) never: f64,
+}
+
+/// Why there is no such figure.
+const IN_STAGES: &str = "not computed for branches that follow one another";
+
+impl Solved {
+    /// The law of like branches that share so much.
+    pub(super) fn counted(plan: &GroupedPlan, shares: Dependence) -> Result<Solved, SolveError> {
+        if shares == Dependence::NONE {
+            return plan.solve().map(Solved::Job);
+        }
+        let job = Box::new(plan.solve_dependent(shares)?);
+        Ok(Solved::Dependent { job, assumptions: Vec::new() })
+    }
+
+    pub(super) fn quantile(&self, level: Level) -> Result<Figure, String> {
+        match self {
+            Solved::Job(law) => Ok(law.quantile(level)),
+            Solved::Dependent { job, .. } => job.quantile(level).map_err(text),
+            Solved::Staged { job, .. } => Ok(job.quantile(level)),
+        }
+    }
+
+    /// The time by which all but a share of the jobs have returned.
+    pub(super) fn all_but(&self, share: f64) -> f64 {
+        let level = Level::above(share).expect("a share between 0 and 1");
+        self.quantile(level).map_or(f64::INFINITY, |figure| figure.value)
+    }
+
+    /// The central range that holds a share of the jobs.
+    pub(super) fn central(&self, share: f64) -> Result<(Figure, Figure), String> {
+        let tail = 0.5 - share / 2.0;
+        let from = Level::below(tail).expect("half of what a share leaves");
+        let to = Level::above(tail).expect("half of what a share leaves");
+        Ok((self.quantile(from)?, self.quantile(to)?))
+    }
+
+    pub(super) fn mean_and_sd(&self) -> Result<(Figure, Figure), String> {
+        match self {
+            Solved::Job(law) => law.mean_and_sd().map_err(text),
+            Solved::Dependent { job, .. } => Ok((job.mean().map_err(text)?, job.sd().map_err(text)?)),
+            Solved::Staged { job, .. } => Ok((job.mean(), job.sd())),
+        }
+    }
+
+    /// Where the density is largest; `None` where that is not computed.
+    pub(super) fn mode(&self) -> Option<f64> {
+        match self {
+            Solved::Job(law) => Some(law.mode().value),
+            Solved::Dependent { .. } | Solved::Staged { .. } => None,
+        }
+    }
+
+    /// `None` where there are bounds and no density.
+    pub(super) fn density(&self, t: f64) -> Option<f64> {
+        match self {
+            Solved::Job(law) => Some(law.density(t)),
+            Solved::Dependent { job, .. } => Some(job.density(t).unwrap_or(f64::NAN)),
+            Solved::Staged { .. } => None,
+        }
+    }
+
+    /// P(the job has returned by `t`); not a number where an integral fails.
+    pub(super) fn returned(&self, t: f64) -> f64 {
+        match self {
+            Solved::Job(law) => law.returned(t),
+            Solved::Dependent { job, .. } => job.returned(t).unwrap_or(f64::NAN),
+            Solved::Staged { job, .. } => job.returned(t).value,
+        }
+    }
+
+    /// P(the job is still waiting at `t`), likewise.
+    pub(super) fn waiting(&self, t: f64) -> f64 {
+        match self {
+            Solved::Job(law) => law.waiting(t),
+            Solved::Dependent { job, .. } => job.waiting(t).unwrap_or(f64::NAN),
+            Solved::Staged { job, .. } => job.waiting(t).value,
+        }
+    }
+
+    pub(super) fn shares(&self) -> Result<Shares, String> {
+        match self {
+            Solved::Job(law) => Ok(law.verdicts().into()),
+            Solved::Dependent { job, .. } => job.verdicts().map(Shares::from).map_err(text),
+            Solved::Staged { job, .. } => {
+                let verdicts = job.verdicts();
+                Ok(Shares {
+                    complete: verdicts.complete,
+                    partial: verdicts.partial,
+                    failed: verdicts.failed,
+                    never: verdicts.never,
+                })
+            }
+        }
+    }
+
+    /// The prices, when losers stop like that.
+    pub(super) fn prices(&self, cancellation: Cancellation) -> Result<Prices, String> {
+        match self {
+            Solved::Job(law) => law.prices(cancellation).map(Prices::from).map_err(text),
+            Solved::Dependent { job, .. } => job.prices(cancellation).map(Prices::from).map_err(text),
+            Solved::Staged { copies: false, .. } => {
+                Ok(Prices { extra_requests: 0.0, extra_busy: Some(0.0), cost: None })
+            }
+            Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+        }
+    }
+
+    /// P(the job sends a copy).
+    pub(super) fn sends_copy(&self) -> Result<f64, String> {
+        match self {
+            // Adding zero makes a zero of a negative one, which an empty sum is.
+            Solved::Job(law) => Ok(law.sends_copy() + 0.0),
+            Solved::Dependent { job, .. } => job.sends_copy().map(|share| share + 0.0).map_err(text),
+            Solved::Staged { copies: false, .. } => Ok(0.0),
+            Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+        }
+    }
+
+    /// P(a job meets a branch among that branch's slowest `share`), where branches are slow together.
+    pub(super) fn meets_slow_branch(&self, share: f64) -> Option<f64> {
+        match self {
+            Solved::Dependent { job, .. } => job.meets_slow_branch(share).ok(),
+            Solved::Job(_) | Solved::Staged { .. } => None,
+        }
+    }
+
+    pub(super) fn assumptions(&self) -> Vec<String> {
+        let (found, more) = match self {
+            Solved::Job(law) => (law.assumptions(), &[][..]),
+            Solved::Dependent { job, assumptions } => (job.assumptions(), assumptions.as_slice()),
+            Solved::Staged { job, .. } => (job.assumptions(), &[][..]),
+        };
+        found.iter().map(ToString::to_string).chain(more.iter().cloned()).collect()
+    }
+}
+
+impl From<Verdicts> for Shares {
+    fn from(verdicts: Verdicts) -> Shares {
+        let figure = |value| Figure { value, method: verdicts.method };
+        Shares {
+            complete: figure(verdicts.complete),
+            partial: figure(verdicts.partial),
+            failed: figure(verdicts.failed),
+            never: verdicts.never,
+        }
+    }
+}
+
+/// The word for a method.
+pub(super) fn word(method: Method) -> &'static str {
+    match method {
+        Method::Exact => "exact",
+        Method::Bounded { .. } => "bounded",
+        _ => "not exact",
+    }
+}
+
+fn text(error: impl Display) -> String {
+    error.to_string()
+}

@@ -1,0 +1,165 @@
+//! `--explain`, `--rho` and shapes.
+
+use serde_json::Value;
+
+use crate::support::{EIGHT, FIVE, Folder, json, number, only, refuses, succeeds};
+
+fn explained(args: &[&str]) -> Value {
+    only(&[args, &["--explain"]].concat())["explained"].clone()
+}
+
+fn trap<'v>(explained: &'v Value, name: &str) -> Option<&'v Value> {
+    explained["traps"].as_array().unwrap().iter().find(|trap| trap["trap"] == name)
+}
+
+#[test]
+fn each_change_is_what_that_plan_alone_is() {
+    let explained = explained(&[&EIGHT[..], &["-s", "all"]].concat());
+    let levers = explained["levers"].as_array().unwrap();
+    for change in ["hedge:p95", "race:2", "first:7"] {
+        let lever = levers.iter().find(|lever| lever["change"] == change).unwrap();
+        let alone = only(&[&EIGHT[..], &["-s", change]].concat());
+        let (got, expected) = (number(&lever["p99_s"]), number(&alone["quantiles_s"]["p99"]));
+        assert!((got / expected - 1.0).abs() < 1e-8, "{change}: {got} is not {expected}");
+    }
+    let times: Vec<f64> = levers.iter().map(|lever| number(&lever["p99_s"])).collect();
+    assert!(times.is_sorted(), "{times:?}");
+    assert!(times.iter().all(|time| *time < number(&explained["p99_s"])), "{times:?}");
+    assert_eq!(explained["traps"], serde_json::json!([]));
+}
+
+#[test]
+fn at_a_deadline_changes_are_judged_by_complete_jobs() {
+    let explained = explained(&[&FIVE[..], &["-s", "deadline:2s"]].concat());
+    let shares: Vec<f64> =
+        explained["levers"].as_array().unwrap().iter().map(|lever| number(&lever["complete"])).collect();
+    assert!(shares.len() > 3 && shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+    assert!(shares[0] > number(&explained["complete"]));
+}
+
+#[test]
+fn a_share_that_spares_no_branch_is_pointed_out() {
+    let share = |n: &str| explained(&["-n", n, "-l", EIGHT[3], "-s", "share:95%"]);
+    let at_19 = share("19");
+    assert_eq!(trap(&at_19, "share_is_all").unwrap()["figures"]["spares_from_n"], 20.0);
+    assert_eq!(trap(&share("20"), "share_is_all"), None);
+}
+
+#[test]
+fn more_requests_are_told_from_more_work() {
+    let explained = explained(&[&EIGHT[..], &["-s", "hedge:p95"]].concat());
+    let figures = &trap(&explained, "requests_are_not_work").unwrap()["figures"];
+    let close =
+        |name: &str, expected: f64| assert!((number(&figures[name]) - expected).abs() < 5e-4, "{figures}");
+    close("extra_requests", 0.05);
+    close("extra_busy", 0.0112);
+    close("extra_busy_if_losers_run_on", 0.05);
+}
+
+#[test]
+fn a_copy_with_little_time_left_is_pointed_out() {
+    let explained = explained(&[&FIVE[..], &["-s", "hedge:1.5s+deadline:2.5s"]].concat());
+    let figures = &trap(&explained, "copy_has_little_time").unwrap()["figures"];
+    assert_eq!(number(&figures["left_s"]), 1.0);
+    // S(2.5 s) S(1.0 s), by the log-normal that goes through the percentiles.
+    assert!((number(&figures["both_miss"]) / 0.001_826 - 1.0).abs() < 1e-2, "{figures}");
+}
+
+#[test]
+fn another_tail_through_the_same_percentiles_is_shown() {
+    let explained = explained(&[&FIVE[..], &["-s", "all"]].concat());
+    let figures = &trap(&explained, "tail_beyond_the_data").unwrap()["figures"];
+    assert!(number(&figures["other_p999_s"]) > 1.2 * number(&figures["p999_s"]), "{figures}");
+    // A deadline within the data hides the tail.
+    let cut = self::explained(&[&FIVE[..], &["-s", "deadline:1.5s"]].concat());
+    assert_eq!(trap(&cut, "tail_beyond_the_data"), None, "{cut}");
+    let stated = self::explained(&[&EIGHT[..], &["-s", "all"]].concat());
+    assert_eq!(trap(&stated, "tail_beyond_the_data"), None);
+}
+
+#[test]
+fn what_counts_the_wait_for_a_permit_is_said() {
+    let plan = "\
+[limiter.llm]
+gate = 10
+[plan.a.branch]
+b = { limiter = \"llm\", latency = \"exponential:mean=1s\", attempt_timeout = \"3s\" }
+";
+    let folder = Folder::new();
+    let timeout = explained(&[&folder.file("timeout.toml", plan)]);
+    assert!(trap(&timeout, "timeout_omits_waiting").is_some(), "{timeout}");
+    let with_deadline = plan.replace("[plan.a.branch]", "[plan.a]\ndeadline = \"4s\"\n[plan.a.branch]");
+    let deadline = explained(&[&folder.file("deadline.toml", &with_deadline)]);
+    assert_eq!(trap(&deadline, "deadline_counts_waiting").unwrap()["figures"]["deadline_s"], 4.0);
+    assert!(trap(&deadline, "timeout_omits_waiting").is_none());
+}
+
+#[test]
+fn the_text_has_the_changes_in_a_table() {
+    let text = succeeds(&[&EIGHT[..], &["-s", "share:95%", "--explain", "-p", "p99"]].concat());
+    for line in ["share:95%, explained", "none                  6.13 s     100 %"] {
+        assert!(text.lines().any(|got| got == line), "no {line:?} in:\n{text}");
+    }
+    assert!(
+        text.contains("\n- 95 % of 8 branches, rounded up, are all 8: this barrier spares none."),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    refuses(
+        &[&EIGHT[..], &["--explain", "-f", "csv"]].concat(),
+        &["--explain is prose; expected --format text or json"],
+    );
+    refuses(&[&EIGHT[..], &["--explain", "--sweep", "sigma=1..2"]].concat(), &["cannot be used with"]);
+}
+
+#[test]
+fn shared_luck_makes_copies_worth_less() {
+    let p99 = |rho: &[&str]| {
+        let report = json(&[&EIGHT[..], &["-s", "all", "-s", "hedge:p95"], rho].concat());
+        let of = |i: usize| number(&report["strategies"][i]["quantiles_s"]["p99"]);
+        (of(0), of(1))
+    };
+    let (alone, hedged) = p99(&[]);
+    let (together, shared) = p99(&["--rho", "job=.2,branch=.3"]);
+    let (same, nothing) = p99(&["--rho", "branch=1"]);
+    assert!(together < alone && together - shared < alone - hedged, "{together} {shared}");
+    // All of a branch's luck is shared by its copies, none of it by branches.
+    assert!((same / alone - 1.0).abs() < 1e-9 && (nothing / same - 1.0).abs() < 1e-9, "{same} {nothing}");
+    let report = json(&[&EIGHT[..], &["--rho", "job=.2"]].concat());
+    assert_eq!(report["rho"], serde_json::json!({ "job": 0.2, "branch": 0.0 }));
+    assert!(number(&report["strategies"][0]["slowest_percent"]) < 1.0 - 0.99_f64.powi(8));
+}
+
+#[test]
+fn shares_that_cannot_be_are_refused() {
+    let check = |rho: &'static str, why: &str| {
+        refuses(&[&EIGHT[..], &["--rho", rho]].concat(), &[why, "expected shares from 0 to 1"]);
+    };
+    check("0.3", "a share has a name and a value");
+    check("jub=0.3", "`jub` shares nothing");
+    check("job=x", "`x` is not a number");
+    check("job=.1,job=.2", "`job` twice");
+    check("job=2", "job share: got 2");
+    check("job=.8,branch=.3", "branch share: got 0.3, expected at most 1 with the job share, 0.8");
+}
+
+#[test]
+fn branches_one_after_another_are_bounded() {
+    let args = [&FIVE[..], &["-s", "sequential", "-p", "p50,p99"]].concat();
+    let strategy = only(&args);
+    assert_eq!((&strategy["plan"]["shape"], &strategy["method"]), (&"sequential".into(), &"bounded".into()));
+    for percentile in ["p50", "p99"] {
+        let [lower, upper] =
+            [0, 1].map(|i| number(&strategy["bounds"][format!("quantiles_s.{percentile}")][i]));
+        let value = number(&strategy["quantiles_s"][percentile]);
+        assert!(
+            lower <= value && value <= upper && upper / lower < 1.001,
+            "{percentile}: {lower} {value} {upper}"
+        );
+    }
+    let text = succeeds(&args);
+    assert!(text.contains("Figures are between bounds"), "{text}");
+    refuses(&[&args[..], &["--required", "3"]].concat(), &["--required 3 beside the shape of `sequential`"]);
+    refuses(&[&args[..], &["--rho", "job=.1"]].concat(), &["--rho job=.1 beside the shape of `sequential`"]);
+    refuses(&[&args[..], &["--plot", "-", "--view", "pdf"]].concat(), &["bounds, which have no density"]);
+}
