@@ -377,10 +377,9 @@ fn like_branches_may_be_many_or_one() {
 #[test]
 fn many_kinds_of_branches_are_told_in_few_words() {
     let folder = Folder::new();
-    let mut text = "[plan.a.defaults]\nrepeatable = true\n[plan.a.branch]\n".to_owned();
-    for i in 0..12 {
-        text += &format!("b{i} = {{ latency = \"lognormal:median={}ms,sigma=0.6\" }}\n", 10 + i);
-    }
+    let branch = |i: u32| format!("b{i} = {{ latency = \"lognormal:median={}ms,sigma=0.6\" }}\n", 10 + i);
+    let branches: String = (0..12).map(branch).collect();
+    let text = format!("[plan.a.defaults]\nrepeatable = true\n[plan.a.branch]\n{branches}");
     let path = folder.write("plan.toml", &text);
     let shown = tunes(&["tune", str_of(&path), "--goal", "p99<90ms", "--max-copies", "1"]);
     assert!(shown.replace("\n  ", " ").contains("; copies of "), "{shown}");
