@@ -1,0 +1,4 @@
+//! What the benchmarks measure, and the peers that they measure it against.
+
+pub mod peers;
+pub mod plans;
