@@ -61,6 +61,11 @@ impl Together {
         Together { factors: Arc::new(Factors::new(shares)), shares, common: 0.0, ..self.clone() }
     }
 
+    /// Its first attempt by itself.
+    pub(crate) fn first(&self) -> Together {
+        Together { starts: Arc::new([0.0]), ..self.clone() }
+    }
+
     /// `-ln P(no answer by t, and none of that attempt `ahead` seconds later either, were it alone)`.
     pub(crate) fn overrun(&self, t: f64, attempt: usize, ahead: f64) -> f64 {
         let mut each = self.at(t);

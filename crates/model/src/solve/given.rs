@@ -8,7 +8,7 @@ use super::member::Member;
 use super::snapshot::Snapshot;
 use super::{Assumption, GroupedPlan, SolveError};
 use crate::dependence::{Dependence, Together};
-use crate::special::{complement, normal_quantile};
+use crate::special::normal_quantile;
 use crate::{Law, Level};
 
 impl JobLaw {
@@ -107,12 +107,6 @@ impl JobLaw {
         let value =
             |member: &Member| normal_quantile(member.attempt.hazard(t.clamp(0.0, member.expires))).abs();
         self.members.iter().map(value).fold(0.0, f64::max)
-    }
-
-    /// P(some branch answers later than its group's time).
-    pub(crate) fn any_later(&self, times: &[f64]) -> f64 {
-        let of = |(member, t): (&Member, &f64)| member.count as f64 * complement(member.hazard(*t));
-        -libm::expm1(-self.members.iter().zip(times).map(of).sum::<f64>())
     }
 
     /// Whether attempts run for ever on average, losers for so long, whatever the job's value is.

@@ -55,6 +55,13 @@ impl Member {
         if now.is_infinite() { now } else { self.law.hazard(t) - now + self.attempt.hazard(age + ahead) }
     }
 
+    /// The law of one attempt where its branch's law is that of its attempts together.
+    pub(super) fn alone(&self) -> Law {
+        self.together
+            .as_ref()
+            .map_or_else(|| self.attempt.clone(), |together| Law::together(together.first()))
+    }
+
     /// When its first copy starts; infinite without copies.
     pub(super) fn first_copy(&self) -> f64 {
         self.starts.get(1).copied().unwrap_or(f64::INFINITY)

@@ -86,6 +86,8 @@ impl JobLaw {
         const FAR: f64 = 745.0;
         /// Of a share.
         const NEGLIGIBLE: f64 = 1e-14;
+        /// The same where the time at a hazard is a root itself; the estimate of an error is far above the error.
+        const NOISE: f64 = 1e-8;
         let member = &self.members[group];
         let most = member.hazard(f64::INFINITY).min(FAR);
         let mut points = self.hazards_of_interest(member);
@@ -93,7 +95,8 @@ impl JobLaw {
         points.retain(|h| *h <= most);
         points.sort_unstable_by(f64::total_cmp);
         points.dedup();
-        let [answered, _] = integrate("answered", &points, [NEGLIGIBLE, 0.0], |h| {
+        let least = if member.together.is_some() { NOISE } else { NEGLIGIBLE };
+        let [answered, _] = integrate("answered", &points, [least, 0.0], |h| {
             let t = member.law.inverse_hazard(h).min(member.expires);
             [libm::exp(-h) * self.open_given(group, t, Side::Before), 0.0]
         })?;

@@ -288,7 +288,9 @@ impl JobLaw {
         if end.is_infinite() && index <= 1.0 {
             return Ok(f64::INFINITY);
         }
-        let mut stops = stops(&member.attempt);
+        let mut stops = stops(&member.alone());
+        // Without luck only the oldest attempt counts.
+        stops.extend(member.starts.iter().map(|other| start - other));
         if lag.is_finite() {
             let times = crate::moments::stops(&member.law);
             stops.extend(times.iter().chain(ends).map(|t| t - start + lag));
