@@ -90,8 +90,8 @@ pub(crate) fn rising(
         return high;
     }
     let mut x = if start > low && start < high { start } else { low };
-    // The most that the next step may be, and the last step if it was one of Newton's.
-    let (mut most, mut last) = (f64::INFINITY, 0.0);
+    // The most that the next step may be; the last step, and what it was to make good, if it was one of Newton's.
+    let (mut most, mut last) = (f64::INFINITY, [0.0; 2]);
     for _ in 0..STEPS {
         let (value, slope) = f(x);
         if value == target {
@@ -102,23 +102,38 @@ pub(crate) fn rising(
         } else {
             high = x;
         }
-        let step = libm::log(target / value) * (value / slope / x);
+        let off = libm::log(target / value);
+        let step = off * (value / slope / x);
         let next = x * libm::exp(step);
         if next > low && next < high && step.abs() < most {
-            // Steps shrink as their squares: the next one is about this one cubed over the last one squared.
-            let quotient = step / last;
             x = next;
-            last = step;
             most = 0.5 * step.abs();
-            if step.abs() * quotient * quotient < f64::EPSILON / 8.0 {
+            // Both shrink as their squares: the next one is about this one cubed over the last one squared. Where only the step
+            // does, the slope is that of a kink.
+            let rest = |now: f64, last: f64| now.abs() * (now / last) * (now / last);
+            if rest(step, last[0]).max(rest(off, last[1])) < f64::EPSILON / 8.0 {
                 return x;
             }
+            last = [step, off];
         } else {
-            if step.abs() < f64::EPSILON || low * (1.0 + 2.0 * f64::EPSILON) >= high {
+            if low * (1.0 + 2.0 * f64::EPSILON) >= high {
                 return x;
+            }
+            if step.abs() < f64::EPSILON {
+                // The end of the way, unless the slope is that of a kink.
+                let below = value < target;
+                let beside = x * (1.0 + if below { 2.0 } else { -2.0 } * f64::EPSILON);
+                if (f(beside).0 < target) != below {
+                    return x;
+                }
+                if below {
+                    low = beside;
+                } else {
+                    high = beside;
+                }
             }
             x = libm::sqrt(low) * libm::sqrt(high);
-            last = 0.0;
+            last = [0.0; 2];
             most = 0.5 * libm::log(high / low);
         }
     }

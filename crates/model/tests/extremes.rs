@@ -154,6 +154,46 @@ fn a_billion_branches_have_readouts() {
 }
 
 #[test]
+fn the_first_of_many_different_branches_end_somehow_whatever_is_certain() {
+    let laws = [
+        (Law::exponential(1.0).unwrap(), Law::exponential(2.0).unwrap()),
+        (Law::log_normal(1.0, 1.0).unwrap(), Law::pareto(1.0, 0.5).unwrap()),
+        (Law::log_normal(1.0, 30.0).unwrap(), Law::pareto(1e-9, 0.5).unwrap()),
+    ];
+    for (first, second) in laws {
+        for deadline in [0.0, 1e-9, 1.0, f64::INFINITY] {
+            for at_least in [0, 1, 500, 1_000] {
+                let group = |law: &Law| Group { required: false, ..Group::new(1_000, law.clone()) };
+                let groups = vec![group(&first), group(&second)];
+                let plan = GroupedPlan { groups, k: 1_000, at_least, deadline };
+                let v = plan.solve().unwrap().verdicts();
+                let total = v.complete + v.partial + v.failed + v.never;
+                assert!((total - 1.0).abs() < 1e-9, "{first}, {second}, {deadline}, {at_least}: {v:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rare_regime_with_an_infinite_density_does_not_end_the_search_for_a_quantile() {
+    let rare = Law::log_logistic(1.0, 0.01).unwrap().restarted(1e-12).unwrap();
+    let law = Law::mixture(&[(1e-12, rare), (1.0 - 1e-12, Law::exponential(1.0).unwrap())]).unwrap();
+    let mut last = 0.0;
+    for i in -450..=50 {
+        let h = (f64::from(i) * 0.1).exp2();
+        let t = law.quantile(Level::at_hazard(h).unwrap());
+        // To the last bit of the time, across which the hazard may jump.
+        let (before, after) =
+            (law.hazard(t * (1.0 - 4.0 * f64::EPSILON)), law.hazard(t * (1.0 + 4.0 * f64::EPSILON)));
+        assert!(
+            t >= last * (1.0 - 1e-15) && before <= h * (1.0 + 1e-12) && h <= after * (1.0 + 1e-12),
+            "{h}: {t}"
+        );
+        last = t;
+    }
+}
+
+#[test]
 fn the_gamma_law_has_an_inverse_over_its_whole_range() {
     for a in [0.01, 0.3, 1.0, 2.5, 15.9, 16.0, 40.0, 1e3, 1e6] {
         let mut last = 0.0;

@@ -83,7 +83,7 @@ impl Tally {
         // The side that is shorter to count: misses up to r, or answers up to n - r + 1.
         let most = r.min(self.n - r + 1);
         let misses = most == r;
-        let (fewer, reached) = walk::split(&self.trials(misses), self.n, most);
+        let (fewer, reached) = walk::split(&self.trials(misses), most);
         if misses { (fewer, reached) } else { (reached, fewer) }
     }
 

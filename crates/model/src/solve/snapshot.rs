@@ -216,7 +216,7 @@ fn masses_from(tally: &Tally, from: u64, to: u64) -> f64 {
         return tally.fewer_than(to + 1);
     }
     if to < MOST_MASSES {
-        return tally.masses(to)[from as usize..].iter().sum();
+        return tally.masses(to).iter().skip(from as usize).sum();
     }
     let (above, beyond) = (tally.at_least(from), tally.at_least(to + 1));
     if above <= 0.5 { above - beyond } else { (tally.fewer_than(to + 1) - tally.fewer_than(from)).max(0.0) }

@@ -43,8 +43,31 @@ pub(super) fn terms(count: u64, n: u64, counts: u64) -> f64 {
     if count == 1 { window(n) } else { window(n) * window(count).min(count as f64) }
 }
 
-/// `P(E < m)` and `P(E >= m)`, each with relative precision, for `0 < m <= n` and n trials in all.
-pub(super) fn split(trials: &[Trial], n: u64, m: u64) -> (f64, f64) {
+/// `P(E < m)` and `P(E >= m)`, each with relative precision, for m above 0.
+pub(super) fn split(trials: &[Trial], m: u64) -> (f64, f64) {
+    // What is certain need not be walked, and cannot be tilted.
+    let count = |of: fn(&Trial) -> bool| {
+        trials.iter().filter(|trial| of(trial)).map(|trial| trial.count).sum::<u64>()
+    };
+    let certain = count(|trial| trial.event == 0.0);
+    if certain >= m {
+        return (0.0, 1.0);
+    }
+    let is_open = |trial: &Trial| trial.event > 0.0 && trial.other > 0.0;
+    let open: Vec<Trial> = trials.iter().filter(|trial| is_open(trial)).copied().collect();
+    let (n, m) = (count(is_open), m - certain);
+    match *open {
+        _ if m > n => (1.0, 0.0),
+        [Trial { other, .. }] => {
+            let hazard = barrier_hazard(other, m, n);
+            (libm::exp(-hazard), -libm::expm1(-hazard))
+        }
+        _ => split_open(&open, n, m),
+    }
+}
+
+/// Likewise for n trials of which none is certain, `0 < m <= n`.
+fn split_open(trials: &[Trial], n: u64, m: u64) -> (f64, f64) {
     let mut walk = Walk::new(m);
     for trial in trials {
         walk.take(trial);
