@@ -99,6 +99,7 @@ impl Observer {
     pub(crate) fn step(&mut self, job: &mut Job, now: Time, events: &[Event]) -> Result<Vec<Action>, String> {
         let before = self.clone();
         self.now = self.now.max(now);
+        let overslept = job.wake_at().is_some_and(|at| at < self.now);
         let mut actions = Vec::new();
         job.step(now, &mut events.to_vec(), &mut actions);
         for action in &actions {
@@ -108,7 +109,7 @@ impl Observer {
         self.reported(job, events, &before);
         self.check_slots(job, &before)?;
         self.follow_leader(events, &before);
-        self.check_turns(&before)?;
+        self.check_turns(&before, overslept)?;
         self.check_times(job)?;
         self.check_ledger(job, &actions, &before)?;
         ensure!(self.finished == job.verdict(), "said {:?}, holds {:?}", self.finished, job.verdict());
@@ -249,7 +250,7 @@ impl Observer {
         if before.finished.is_some() {
             return;
         }
-        for kind in 0..=4 {
+        for kind in 0..=5 {
             for event in events.iter().filter(|event| kind_of(event) == Some(kind)) {
                 let (attempt, was) = match *event {
                     Event::Answered(attempt) | Event::Failed(attempt, _) => (attempt, Seen::Running),
@@ -528,8 +529,9 @@ fn kind_of(event: &Event) -> Option<u8> {
         Event::Answered(_) => Some(0),
         Event::Failed(_, Failure::Permanent) => Some(1),
         Event::Failed(_, Failure::Retryable) => Some(2),
-        Event::Failed(_, Failure::Pushback | Failure::TimedOut) => Some(3),
-        Event::Refused(..) => Some(4),
+        Event::Failed(_, Failure::Pushback) => Some(3),
+        Event::Failed(_, Failure::TimedOut) => Some(4),
+        Event::Refused(..) => Some(5),
         Event::Primed(_) | Event::Granted(_) | Event::Dropped => None,
     }
 }
