@@ -5,6 +5,7 @@
 //! is used, and the variance is taken about c, so a narrow law loses no digits.
 
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::f64::consts::LN_2;
 
 use crate::LawError;
@@ -82,7 +83,12 @@ const EARLIEST: f64 = 1e-280;
 pub(crate) const LANDMARKS: [f64; 11] = [1e-9, 1e-4, 0.02, 0.2, 0.7, 1.8, 4.0, 9.0, 20.0, 45.0, 100.0];
 
 /// Where integrals without an end stop and the power tail is taken by its formula: its square still fits a float.
-const FAR: f64 = 1e150;
+const FAR: f64 = 1e280;
+/// Larger integrands are taken for infinite.
+const LARGEST: f64 = 1e290;
+/// What lies beyond [`FAR`] without a power tail counts from this share of an integral on: then times decide it that are as good
+/// as infinite, and so is it.
+const REST: f64 = 1e-10;
 /// How far, in log time, beyond the last landmark: a tail of index 2, at hazard 100 there, is not below the least float yet.
 const BEYOND: f64 = 275.0;
 /// An integrand is negligible beyond the last landmark when it is below this there, beside the squared scale of the law.
@@ -134,17 +140,31 @@ pub(crate) fn upper(
         points.extend((0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far));
     }
     points.push(far);
+    let largest = Cell::new([0.0_f64; 2]);
     let [mut first, mut second] = integrate(what, &points, absolute, |v| {
         let distance = distance(v);
         let value = f(from + distance) * libm::exp(v + ln_scale);
-        [value, if square { value * distance } else { 0.0 }]
+        let values = [value, if square { value * distance } else { 0.0 }];
+        let [one, two] = largest.get();
+        largest.set([one.max(values[0]), two.max(values[1])]);
+        values.map(|value| value.min(LARGEST))
     })?;
-    if end.is_infinite() && index.is_finite() {
+    if end.is_infinite() {
         let distance = distance(far);
         let rest = f(from + distance) * distance;
-        first += rest / (index - 1.0);
-        second += if square { rest * distance / (index - 2.0) } else { f64::INFINITY };
+        if index.is_finite() {
+            first += rest / (index - 1.0);
+            second += if square { rest * distance / (index - 2.0) } else { f64::INFINITY };
+        } else if rest > REST * first {
+            first = f64::INFINITY;
+        }
+        if index.is_infinite() && rest * distance > REST * second {
+            second = f64::INFINITY;
+        }
     }
+    let [one, two] = largest.get();
+    first = if one > LARGEST { f64::INFINITY } else { first };
+    second = if two > LARGEST { f64::INFINITY } else { second };
     Ok([first, second])
 }
 

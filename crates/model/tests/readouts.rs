@@ -130,3 +130,38 @@ fn central_ranges_leave_as_much_before_as_after() {
     let (low, high) = job.central(f64::NAN);
     assert_eq!((low.value, high.value), (0.0, 4.0));
 }
+
+#[test]
+fn a_density_that_is_infinite_at_the_start_is_not_the_mode_of_the_last_of_several() {
+    // Of F^n with F = 1 - e^-√t: the derivative of its density is 0.
+    let law = Law::weibull(0.5, 1.0).unwrap();
+    for n in [4, 8, 1_000_000_000] {
+        let job = GroupedPlan::all(Group::new(n, law.clone())).solve().unwrap();
+        let mode = job.mode().value;
+        assert!(mode > 0.0 && job.density(0.0) == 0.0);
+        for near in [0.9, 0.999, 1.001, 1.1] {
+            assert!(job.density(near * mode) < job.density(mode), "{n}: {mode}");
+        }
+    }
+}
+
+#[test]
+fn means_that_far_times_decide_are_right_or_infinite() {
+    for sigma in [16.0_f64, 18.0, 20.0] {
+        let law = Law::log_normal(1.0, sigma).unwrap();
+        let mean = (sigma * sigma / 2.0).exp();
+        let alone = GroupedPlan::all(Group::new(1, law.clone())).solve().unwrap();
+        close(alone.mean().unwrap().value, mean, 1e-10);
+        // The last of two: E = 2 E T Φ(σ / √2), from E max = 2 ∫ t f F.
+        let two = GroupedPlan::all(Group::new(2, law.clone())).solve().unwrap().mean().unwrap().value;
+        close(two, 2.0 * mean, 1e-9);
+        // The same by integrals in time.
+        let other = Law::log_normal(1.0, sigma * (1.0 + f64::EPSILON)).unwrap();
+        let different = solve(vec![Group::new(1, law), Group::new(1, other)], 2, 2, NEVER);
+        close(different.mean().unwrap().value, 2.0 * mean, 1e-9);
+    }
+    let law = Law::log_normal(1.0, 30.0).unwrap();
+    let other = Law::log_normal(1.0, 29.0).unwrap();
+    let different = solve(vec![Group::new(1, law), Group::new(1, other)], 2, 2, NEVER);
+    assert_eq!(different.mean().unwrap().value, f64::INFINITY);
+}

@@ -159,7 +159,8 @@ impl DependentJob {
         Ok(-libm::expm1(-self.hazard(Face::Return, t, Side::After)?))
     }
 
-    /// P(the job is still waiting at `t`), with relative precision down to 1e-300.
+    /// P(the job is still waiting at `t`), with relative precision down to about 1e-12; further out it
+    /// drifts towards the sum over the branches, which is above it.
     ///
     /// # Errors
     /// As for [`DependentJob::complete`].

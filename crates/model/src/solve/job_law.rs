@@ -271,6 +271,11 @@ impl JobLaw {
 
     pub(crate) fn moments(&self) -> Result<Moments, SolveError> {
         self.check_integrals(1)?;
+        if let Some((member, _, 1)) = self.alike()
+            && self.end().is_infinite()
+        {
+            return Ok(member.law.moments()?);
+        }
         if let Some((member, k, n)) = self.alike()
             && self.end().is_infinite()
             && let Some(moments) = order::of_law(&member.law, k, n)

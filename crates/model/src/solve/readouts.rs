@@ -26,6 +26,12 @@ impl JobLaw {
         if !t.is_finite() || t < 0.0 || t > self.end() {
             return 0.0;
         }
+        let density = self.density_of_any(t);
+        // At 0 that of a branch may be infinite, while the job cannot have returned yet.
+        if density.is_nan() { 0.0 } else { density }
+    }
+
+    fn density_of_any(&self, t: f64) -> f64 {
         if let Some((member, k, n)) = self.alike() {
             return n as f64 * member.law.pdf(t) * probability_mass(k - 1, n - 1, member.law.hazard(t));
         }
