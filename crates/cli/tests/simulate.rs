@@ -170,3 +170,52 @@ fn what_cannot_be_simulated_is_said() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8(output.stderr).unwrap().contains("warning: p: first attempts ask 250.0 %"));
 }
+
+#[test]
+fn parts_that_contradict_themselves_are_refused_and_gaps_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (a, b, changed) = (path("a.json"), path("b.json"), path("changed.json"));
+    let simulate = ["simulate", "-n", "2", "-l", "exponential:mean=1s", "--jobs-range"];
+    for (range, out) in [("0..100", &a), ("150..200", &b)] {
+        succeeds(&[&simulate[..], &[range, "--out", out]].concat());
+    }
+    let output = run(&["merge", &b, &a]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "warning: jobs 100..150 are in no file\n");
+
+    let part: Value = serde_json::from_slice(&std::fs::read(&a).unwrap()).unwrap();
+    for (jobs, expected) in [
+        ("[]", "has a range without jobs, or no range"),
+        (r#"[{"start":0,"end":60},{"start":50,"end":90}]"#, "ranges of jobs that overlap"),
+        (r#"[{"start":0,"end":120}]"#, "its ranges hold 120 jobs, a summary of `all` holds 100"),
+        (r#"[{"start":0,"end":18446744073709551615}]"#, "its ranges hold 18446744073709551615 jobs"),
+    ] {
+        let mut part = part.clone();
+        part["jobs"] = serde_json::from_str(jobs).unwrap();
+        std::fs::write(&changed, part.to_string()).unwrap();
+        fails(&["merge", &changed], 2, expected);
+    }
+}
+
+#[test]
+fn figures_that_there_are_none_of_are_left_out() {
+    let never = json(&["simulate", "-n", "3", "-l", "pareto:xm=1s,alpha=0.3", "-j", "1e4"]);
+    let plan = &never["plans"][0];
+    assert!(plan["never"].as_f64().unwrap() > 0.0);
+    for figure in ["mean_s", "worst_s"] {
+        assert_eq!((&plan[figure], &plan["why_null"][figure]), (&Value::Null, &"infinite".into()));
+    }
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    let plan = "[plan.p.branch]\na = { latency = \"exponential:mean=1s\" }\n";
+    std::fs::write(&file, format!("[scenario]\narrivals = \"1000/s\"\n{plan}")).unwrap();
+    let file = file.to_str().unwrap();
+    let arriving = json(&["simulate", file, "-j", "1000"]);
+    assert_eq!(arriving["plans"][0]["peak_concurrency"], Value::Null);
+    std::fs::write(file, plan).unwrap();
+    let alone = json(&["simulate", file, "-j", "1000", "--threads", "1024"]);
+    assert_eq!(alone["plans"][0]["peak_concurrency"], 1.0);
+    fails(&["simulate", file, "--threads", "100000"], 2, "1..=1024");
+}

@@ -1,6 +1,5 @@
 //! What the command line says of simulations.
 
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -34,9 +33,9 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Threads; the figures are the same with any number [default: all cores].
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<NonZeroUsize>,
+    /// Threads, 1 to 1024; the figures are the same with any number [default: all cores].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 
     /// Only the jobs with these numbers, the last excluded, like 0..5e5; `fantail merge` puts ranges together.
     #[arg(long, value_name = "FROM..TO", conflicts_with = "jobs", requires = "out", value_parser = jobs_range)]

@@ -1,7 +1,8 @@
 //! The figures of every contender, whatever they are printed as.
 
+use fantail_core::Time;
 use fantail_model::Level;
-use fantail_model::sim::{Estimate, Interval, Share, Summary};
+use fantail_model::sim::{Arrivals, Estimate, Interval, Share, Summary};
 use fantail_planfile::Percentile;
 
 use super::inputs::Contender;
@@ -99,7 +100,7 @@ fn confidence() -> Level {
 fn figures(contender: &Contender, played: &Played, percentiles: &[Percentile]) -> Vec<Figure> {
     let Played { summary, plain } = played;
     let mut list: Vec<Figure> = percentiles.iter().map(|percentile| quantile(summary, percentile)).collect();
-    let worst = summary.worst().as_secs_f64();
+    let worst = seconds(summary.worst());
     list.push(Figure { id: Id::Named("worst_s"), kind: Kind::Time, value: Ok(worst), interval: None });
     list.push(estimate("mean_s", Kind::Time, summary.mean()));
     let verdicts = summary.verdicts();
@@ -136,13 +137,7 @@ fn figures(contender: &Contender, played: &Played, percentiles: &[Percentile]) -
         list.push(missing("permits_delayed", Kind::Share, "no permit came from a limiter"));
     }
     list.push(estimate("backfills", Kind::Share, summary.backfills()));
-    let peak = summary.peak() as f64;
-    list.push(Figure {
-        id: Id::Named("peak_concurrency"),
-        kind: Kind::Count,
-        value: Ok(peak),
-        interval: None,
-    });
+    list.push(peak(contender, summary));
     for (index, (server, slots)) in contender.servers().enumerate() {
         if let Some(utilisation) = slots.and_then(|slots| summary.utilisation(index, slots)) {
             let id = Id::Utilisation(server.name.clone());
@@ -155,14 +150,27 @@ fn figures(contender: &Contender, played: &Played, percentiles: &[Percentile]) -
 
 fn quantile(summary: &Summary, percentile: &Percentile) -> Figure {
     let level = percentile.level();
-    let time = summary.quantile(level);
-    let seconds = if time == fantail_core::Time::MAX { f64::INFINITY } else { time.as_secs_f64() };
     Figure {
         id: Id::Quantile(percentile.label().to_owned()),
         kind: Kind::Time,
-        value: Ok(seconds),
+        value: Ok(seconds(summary.quantile(level))),
         interval: Some(summary.quantile_interval(level, confidence())),
     }
+}
+
+/// Jobs that arrive at instants run side by side, but are played so only where that matters to them.
+fn peak(contender: &Contender, summary: &Summary) -> Figure {
+    let (id, kind) = ("peak_concurrency", Kind::Count);
+    let simulation = &contender.simulation;
+    if !simulation.jobs_interact() && simulation.scenario().arrivals != Arrivals::OneAtATime {
+        return missing(id, kind, "jobs do not matter to each other and are played one at a time");
+    }
+    Figure { id: Id::Named(id), kind, value: Ok(summary.peak() as f64), interval: None }
+}
+
+/// Infinite for what never happens.
+fn seconds(time: Time) -> f64 {
+    if time == Time::MAX { f64::INFINITY } else { time.as_secs_f64() }
 }
 
 fn estimate(name: &'static str, kind: Kind, estimate: Estimate) -> Figure {

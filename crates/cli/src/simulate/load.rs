@@ -38,5 +38,8 @@ fn words(load: &Load) -> String {
         Bound::Gate => "the gate of limiter",
         Bound::Rate => "the rate of limiter",
     };
+    if load.offered.is_infinite() {
+        return format!("first attempts take infinitely long on average, at {what} `{}`", load.name);
+    }
     format!("first attempts ask {} of {what} `{}`", number::percent(load.offered), load.name)
 }

@@ -71,6 +71,9 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     let percentiles = Percentile::parse_list(&args.percentiles).map_err(Failure::invalid)?;
     let parts = args.files.iter().map(|path| Part::read(path)).collect::<anyhow::Result<Vec<Part>>>()?;
     let part = part::merged(&args.files, parts)?;
+    for Range { start, end } in part.gaps() {
+        output::say(&format_args!("warning: jobs {start}..{end} are in no file"));
+    }
     let contenders = part.inputs.contenders()?;
     let played = part.played(&contenders)?;
     let report = Report::new(&part.title(), &percentiles, &contenders, &played, &part);

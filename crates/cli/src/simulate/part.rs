@@ -48,8 +48,11 @@ impl Part {
                 "{name}: got the schema `{schema}`, expected `{SCHEMA}`"
             )));
         }
-        if part.jobs.iter().any(|jobs| jobs.start >= jobs.end) {
-            return Err(Failure::invalid(format_args!("{name}: has a range without jobs")));
+        if part.jobs.is_empty() || part.jobs.iter().any(|jobs| jobs.start >= jobs.end) {
+            return Err(Failure::invalid(format_args!("{name}: has a range without jobs, or no range")));
+        }
+        if !part.jobs.is_sorted_by(|a, b| a.end <= b.start) {
+            return Err(Failure::invalid(format_args!("{name}: has ranges of jobs that overlap or go back")));
         }
         Ok(part)
     }
@@ -76,15 +79,37 @@ impl Part {
                 (None, None) => None,
                 _ => return Err(broken()),
             };
+            let stated = self.count();
+            for summary in std::iter::once(&summary).chain(&plain) {
+                if summary.jobs() != stated {
+                    let jobs = summary.jobs();
+                    return Err(Failure::invalid(format_args!(
+                        "its ranges hold {stated} jobs, a summary of `{}` holds {jobs}",
+                        contender.name
+                    )));
+                }
+            }
             played.push(Played { summary, plain });
         }
         Ok(played)
     }
 
+    /// How many jobs there are. No sum is too large, since ranges do not overlap.
+    fn count(&self) -> u64 {
+        self.jobs.iter().map(|jobs| jobs.end - jobs.start).sum()
+    }
+
+    /// The jobs before and between its ranges.
+    pub(super) fn gaps(&self) -> Vec<Range<u64>> {
+        let ends = std::iter::once(0).chain(self.jobs.iter().map(|jobs| jobs.end));
+        let gaps = ends.zip(&self.jobs).map(|(end, next)| end..next.start);
+        gaps.filter(|gap| !gap.is_empty()).collect()
+    }
+
     /// What was played, on one line.
     pub(super) fn title(&self) -> String {
-        let jobs: u64 = self.jobs.iter().map(|jobs| jobs.end - jobs.start).sum();
-        format!("{}, seed {}", number::count(jobs, "job of each", "jobs of each"), self.inputs.seed)
+        let jobs = number::count(self.count(), "job of each", "jobs of each");
+        format!("{jobs}, seed {}", self.inputs.seed)
     }
 }
 
@@ -93,7 +118,7 @@ pub(super) fn merged(files: &[PathBuf], parts: Vec<Part>) -> anyhow::Result<Part
     let mut parts = parts.into_iter().zip(files);
     let (mut whole, first) = parts.next().expect("at least one file is required");
     let contenders = whole.inputs.contenders()?;
-    let mut played = whole.played(&contenders)?;
+    let mut played = whole.played(&contenders).with_context(|| first.display().to_string())?;
     for (part, file) in parts {
         let (file, first) = (file.display(), first.display());
         if part.inputs != whole.inputs {
@@ -107,7 +132,8 @@ pub(super) fn merged(files: &[PathBuf], parts: Vec<Part>) -> anyhow::Result<Part
                 "{file}: some of its jobs {start}..{end} are in another file"
             )));
         }
-        for (mine, theirs) in played.iter_mut().zip(part.played(&contenders)?) {
+        let more = part.played(&contenders).with_context(|| file.to_string())?;
+        for (mine, theirs) in played.iter_mut().zip(more) {
             mine.summary.merge(&theirs.summary);
             if let (Some(mine), Some(theirs)) = (&mut mine.plain, &theirs.plain) {
                 mine.merge(theirs);

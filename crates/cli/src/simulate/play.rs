@@ -23,14 +23,16 @@ pub(super) struct Played {
 pub(super) fn all(
     contenders: &[Contender],
     jobs: &Range<u64>,
-    threads: Option<NonZeroUsize>,
+    threads: Option<u16>,
 ) -> anyhow::Result<Vec<Played>> {
     let simulations: Vec<&Simulation> = contenders
         .iter()
         .flat_map(|contender| std::iter::once(&contender.simulation).chain(&contender.plain))
         .collect();
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let work = Work::new(&simulations, jobs);
+    // More of them than blocks would have nothing to do.
+    let threads = (threads.map_or_else(cores, usize::from) as u64).min(work.count);
     let finished = thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.take_part())).collect();
         workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect::<Vec<_>>()
@@ -55,6 +57,8 @@ struct Work<'s> {
     simulations: &'s [&'s Simulation],
     /// Those that nobody took, each with the index of its simulation.
     blocks: Mutex<Box<dyn Iterator<Item = (usize, Range<u64>)> + Send>>,
+    /// How many blocks there are.
+    count: u64,
     failed: AtomicBool,
     bar: ProgressBar,
 }
@@ -63,12 +67,13 @@ impl<'s> Work<'s> {
     fn new(simulations: &'s [&'s Simulation], jobs: &Range<u64>) -> Work<'s> {
         let jobs = jobs.clone();
         let each = jobs.end.div_ceil(Simulation::BLOCK) - jobs.start / Simulation::BLOCK;
-        let bar = ProgressBar::new(each * simulations.len() as u64);
+        let count = each * simulations.len() as u64;
+        let bar = ProgressBar::new(count);
         let style = ProgressStyle::with_template("{bar:40} {percent}% {eta} left");
         bar.set_style(style.expect("the template is well formed"));
         let of = move |index| Simulation::blocks(jobs.clone()).map(move |block| (index, block));
         let blocks = Mutex::new(Box::new((0..simulations.len()).flat_map(of)) as Box<_>);
-        Work { simulations, blocks, failed: AtomicBool::new(false), bar }
+        Work { simulations, blocks, count, failed: AtomicBool::new(false), bar }
     }
 
     /// Plays blocks until there are none, or one fails.

@@ -88,13 +88,16 @@ impl Summary {
         }
     }
 
-    /// The longest return time of the jobs that returned; zero when none did.
+    /// The longest return time; [`Time::MAX`] when a job never returned.
     pub fn worst(&self) -> Time {
-        self.returns.last()
+        if self.never > 0 { Time::MAX } else { self.returns.last() }
     }
 
-    /// The mean return time of the jobs that returned, in seconds.
+    /// The mean return time in seconds; infinite when a job never returned.
     pub fn mean(&self) -> Estimate {
+        if self.never > 0 {
+            return Estimate::new(f64::INFINITY, 0.0);
+        }
         self.estimate(Figure::Return, &self.return_time, SECOND)
     }
 
@@ -181,7 +184,7 @@ impl Summary {
         self.estimate(Figure::Backfills, &self.backfills, 1.0)
     }
 
-    /// The most attempts that ran at once.
+    /// The most attempts that ran at once: of one job, where jobs do not interact.
     pub fn peak(&self) -> u64 {
         self.peak
     }

@@ -104,7 +104,7 @@ pub struct Slow {
     pub factor: f64,
     /// How long a period is, above zero.
     pub lasts: Time,
-    /// From the beginning of one period to that of the next, at least `lasts`. `None`: there is one period only.
+    /// From the beginning of one period to that of the next, at least `lasts`, and more with an infinite factor. `None`: there is one period only.
     pub every: Option<Time>,
     /// When the first one begins.
     pub from: Time,
@@ -204,6 +204,13 @@ impl Slow {
                 "distance of slow periods",
                 every.as_secs_f64(),
                 "at least their length and at most 365 days",
+            );
+        }
+        if let Some(every) = self.every.filter(|every| self.factor.is_infinite() && *every == self.lasts) {
+            return fault(
+                "distance of slow periods",
+                every.as_secs_f64(),
+                "more than their length, or else a factor: it would always stand still",
             );
         }
         if self.from > Time::LONGEST {

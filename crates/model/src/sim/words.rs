@@ -8,7 +8,7 @@ use fantail_core::{Ledger, Time};
 use super::Simulation;
 use super::blocks::{Between, Returned};
 use super::estimate::Total;
-use super::summary::{Blocks, Outcomes, ServerUse, Summary, TurnedAway, Waits};
+use super::summary::{Blocks, LISTS, Outcomes, ServerUse, Summary, TurnedAway, Waits};
 use super::times::Times;
 
 /// Takes whole numbers in turn from a summary, or puts them there: one walk over the fields serves both ways, so that they
@@ -104,7 +104,19 @@ impl Summary {
         let mut reader = Reader { words, short: false };
         summary.walk(&mut reader);
         let whole = !reader.short && reader.words.is_empty() && shape(&summary) == expected;
-        (whole && summary.returns.is_sorted()).then_some(summary)
+        (whole && summary.returns.is_sorted() && summary.counts_agree()).then_some(summary)
+    }
+
+    /// Whether every branch has an outcome in every job. What is read may claim counts that no sum holds.
+    fn counts_agree(&self) -> bool {
+        let lists = LISTS.map(|list| self.returns.len(list));
+        let Some(jobs) = checked_sum(lists.into_iter().chain([self.never])) else { return false };
+        self.outcomes.iter().all(|outcomes| {
+            let mut counts = Writer(Vec::new());
+            let mut outcomes = *outcomes;
+            outcomes.walk(&mut counts);
+            checked_sum(counts.0) == Some(jobs)
+        })
     }
 
     fn walk(&mut self, words: &mut impl Words) {
@@ -144,6 +156,10 @@ impl Summary {
             blocks.walk(words);
         }
     }
+}
+
+fn checked_sum(counts: impl IntoIterator<Item = u64>) -> Option<u64> {
+    counts.into_iter().try_fold(0, u64::checked_add)
 }
 
 impl Outcomes {

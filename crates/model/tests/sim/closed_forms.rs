@@ -125,6 +125,7 @@ fn a_job_whose_answers_may_never_come_never_returns_as_often() {
     assert_holds(summary.verdicts().never.interval(confidence()), 1.0 - both, "never");
     assert_eq!(summary.jobs(), JOBS);
     assert_eq!(summary.quantile(Level::below(both + 0.05).unwrap()), Time::MAX);
+    assert_eq!((summary.worst(), summary.mean().value), (Time::MAX, f64::INFINITY));
     assert!(summary.quantile(Level::below(both - 0.05).unwrap()) <= Time::from_secs(1));
     assert_eq!(summary.outcomes(0).unwrap().answered + summary.outcomes(0).unwrap().never, JOBS);
 }

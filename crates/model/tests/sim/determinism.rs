@@ -204,5 +204,10 @@ fn a_summary_written_down_is_the_same_when_read() {
         let mut endless = words.clone();
         endless[1] = u64::MAX;
         assert_eq!(Summary::from_words(&simulation, &endless), None);
+        // The same times, of which one job more never returned than branches know of.
+        let never = (1..4).fold(1, |at, _| at + 1 + words[at] as usize);
+        let mut more = words.clone();
+        more[never] = more[never].wrapping_sub(1);
+        assert_eq!(Summary::from_words(&simulation, &more), None);
     }
 }

@@ -313,4 +313,9 @@ fn what_makes_no_server_is_refused_with_value_and_bound() {
         slowed(slow(2.0, 1)),
         "server queue: distance of slow periods: got 1, expected at least their length and at most 365 days",
     );
+    check(
+        slowed(slow(f64::INFINITY, 2)),
+        "server queue: distance of slow periods: got 2, expected more than their length, or else a factor: it would always \
+         stand still",
+    );
 }
