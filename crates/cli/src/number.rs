@@ -85,11 +85,17 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{percent:.decimals$} %")
 }
 
+/// A relative change, none where it is what rounding leaves of none.
+pub(crate) fn settled(share: f64) -> f64 {
+    if share.abs() < 1e-12 { 0.0 } else { share }
+}
+
 /// A relative change: `+5.0 %`.
 pub(crate) fn change(share: f64) -> String {
     if share.is_infinite() {
         return "∞".to_owned();
     }
+    let share = settled(share);
     let sign = if share > 0.0 { "+" } else { "" };
     let percent = 100.0 * share;
     let magnitude = percent.abs();
@@ -184,6 +190,9 @@ mod tests {
         check(0.05, "+5.0 %");
         check(-0.011, "-1.1 %");
         check(0.0, "0 %");
+        check(4.4e-16, "0 %");
+        check(-4.4e-16, "0 %");
+        check(2e-12, "+2.0e-10 %");
         check(0.000_51, "+0.051 %");
         check(1.0, "+100.0 %");
         check(f64::INFINITY, "∞");

@@ -29,7 +29,10 @@ pub(super) fn render(plot: &Plot, width: usize, colors: bool) -> String {
     line(&mut text, &output::fold(&plot.subtitle, width, 2));
     for (i, entry) in legend.iter().enumerate() {
         let letter = letter(i).to_string();
-        line(&mut text, &format!("  {}  {}", paint(&letter, entry.look, colors), entry.name));
+        line(
+            &mut text,
+            &format!("  {}  {}", paint(&letter, entry.look, colors), output::printable(entry.name)),
+        );
     }
     let rows = if plot.panels.len() > 1 { ROWS_OF_SEVERAL } else { ROWS };
     for panel in &plot.panels {

@@ -29,7 +29,7 @@ const NONE: &str = "–";
 
 /// The columns of `rows`: their names, then where in a sweep they are, then their figures.
 pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
-    let names = rows.iter().map(|strategy| strategy.name.clone()).collect();
+    let names = rows.iter().map(|strategy| strategy.shown()).collect();
     let mut columns = vec![Column { subject: Subject::Name, header: "strategy".to_owned(), cells: names }];
     let points: Vec<_> = rows.iter().filter_map(|strategy| strategy.point).collect();
     if let Some(first) = points.first() {

@@ -54,6 +54,8 @@ pub(super) struct Subject<'a> {
     pub(super) figures: &'a Figures,
     /// The plan as a file states it.
     pub(super) stated: Option<&'a Plan>,
+    /// The group of each of its branches.
+    pub(super) group_of: &'a [usize],
     pub(super) wait_for: WaitFor,
     /// For each group, the percentiles that its law was fitted to.
     pub(super) percentiles: &'a [Fitted],

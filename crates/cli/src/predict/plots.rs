@@ -7,8 +7,8 @@ use super::report::{Figures, Report, Strategy};
 use super::text::subjects;
 use crate::args::View;
 use crate::failure::Failure;
-use crate::number;
 use crate::plot::{Panel, Plot, TONES};
+use crate::{number, output};
 
 /// The picture of a prediction; `None` when it has no figures at all.
 ///
@@ -73,9 +73,9 @@ fn name(report: &Report, strategy: &Strategy) -> String {
     let same = |other: &&Strategy| other.name == strategy.name && other.file != strategy.file;
     match &strategy.file {
         Some(file) if report.strategies.iter().any(|other| same(&other)) => {
-            format!("{file}: {}", strategy.name)
+            format!("{}: {}", output::printable(file), strategy.shown())
         }
-        _ => strategy.name.clone(),
+        _ => strategy.shown(),
     }
 }
 

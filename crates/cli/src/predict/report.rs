@@ -8,7 +8,7 @@ use fantail_planfile::{Goal, Measure, Percentile, Shape};
 use super::explain::{Explanation, Subject, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated};
 use super::solved::Solved;
-use crate::describe;
+use crate::{describe, number, output};
 
 /// What a prediction says.
 pub(crate) struct Report {
@@ -22,7 +22,10 @@ pub(crate) struct Report {
     pub(super) percentiles_asked: bool,
     /// What every strategy has to keep.
     pub(super) asserts: Vec<Goal>,
+    /// As many for each plan as the sweep has points.
     pub(super) strategies: Vec<Strategy>,
+    /// Those of the sweep; 1 where there is none.
+    points: usize,
 }
 
 /// One plan and its figures.
@@ -39,6 +42,8 @@ pub(super) struct Strategy {
     pub(super) shape: Option<Shape>,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
+    /// How many of its branches a job calls at least, where nothing ends it early.
+    pub(super) calls: u64,
     /// Chance that a job meets a branch among that branch's slowest 1 %.
     pub(super) slowest_percent: f64,
     /// The figures, or why there are none.
@@ -81,13 +86,21 @@ pub(super) struct Prices {
     pub(super) cost: Option<f64>,
 }
 
+impl Strategy {
+    /// Its name as people are shown it.
+    pub(super) fn shown(&self) -> String {
+        output::printable(&self.name)
+    }
+}
+
 impl Report {
     pub(super) fn new(request: Request, explain: bool) -> Report {
-        let Request { percentiles, percentiles_asked, asserts, shares, setting, strategies } = request;
+        let Request { percentiles, percentiles_asked, asserts, shares, setting, strategies, points } =
+            request;
         let asked = Asked { percentiles: &percentiles, asserts: &asserts, shares, explain };
         let strategies = strategies.into_iter().map(|stated| strategy(stated, &asked)).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
-        Report { setting, shares, labels, percentiles_asked, asserts, strategies }
+        Report { setting, shares, labels, percentiles_asked, asserts, strategies, points }
     }
 
     /// All strategies.
@@ -95,9 +108,9 @@ impl Report {
         self.strategies.iter().collect()
     }
 
-    /// The strategies of each curve of a sweep: neighbours of one plan.
+    /// The strategies of each curve of a sweep: neighbours, a plan at every point.
     pub(super) fn curves(&self) -> Vec<&[Strategy]> {
-        self.strategies.chunk_by(|one, next| (&one.name, &one.file) == (&next.name, &next.file)).collect()
+        self.strategies.chunks(self.points).collect()
     }
 
     /// Whether there is a sweep, so that a strategy is a curve.
@@ -117,15 +130,16 @@ struct Asked<'a> {
 fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
     let Asked { percentiles, asserts, shares, explain } = *asked;
     let Stated { name, file, point, plan, shape, wait_for, fit_error, percentiles: fitted } = stated;
-    let (description, listed, plan, fitted, law) = match plan {
+    let (description, listed, plan, group_of, fitted, law) = match plan {
         Branches::Staged(plan, staged) => {
             let copies = plan.groups.iter().any(|group| !group.delays.is_empty());
-            (None, None, plan, Vec::new(), Ok(Solved::Staged { job: Box::new(staged.solve()), copies }))
+            let law = Ok(Solved::Staged { job: Box::new(staged.solve()), copies });
+            (None, None, plan, Vec::new(), Vec::new(), law)
         }
         Branches::Counted(plan) => {
             let law = Solved::counted(&plan, shares);
             let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
-            (None, None, plan, fitted, law)
+            (None, None, plan, Vec::new(), fitted, law)
         }
         Branches::Listed(plan, laws) => {
             let (grouped, group_of) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
@@ -134,23 +148,22 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
                 _ => describe::plan(&plan),
             };
             let mut of_group = vec![None; grouped.groups.len()];
-            for (group, percentiles) in group_of.into_iter().zip(fitted) {
-                of_group[group] = percentiles;
+            for (group, percentiles) in group_of.iter().zip(fitted) {
+                of_group[*group] = percentiles;
             }
             let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
-            (Some(description), Some(plan), grouped, of_group, law)
+            (Some(output::printable(&description)), Some(plan), grouped, group_of, of_group, law)
         }
     };
+    // One branch after another: the last ones are not called once there are answers enough.
+    let calls = if shape == Some(Shape::Sequential) { plan.k } else { plan.n() };
     let outlook = law
         .map_err(reasons)
         .and_then(|law| figures(law, percentiles, asserts).map_err(|reason| vec![reason]));
-    let explanation = outlook.as_ref().ok().filter(|_| explain).and_then(|figures| {
-        if shape.is_some() {
-            return None;
-        }
-        let percentiles = &fitted;
-        let plan = &plan;
-        explanation(&Subject { plan, shares, figures, stated: listed.as_deref(), wait_for, percentiles })
+    let explained = outlook.as_ref().ok().filter(|_| explain && shape.is_none());
+    let explanation = explained.and_then(|figures| {
+        let (stated, group_of, percentiles, plan) = (listed.as_deref(), &group_of[..], &fitted[..], &plan);
+        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles })
     });
     Strategy {
         name,
@@ -158,11 +171,12 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
         point,
         description,
         fit_error,
+        calls,
         slowest_percent: outlook
             .as_ref()
             .ok()
             .and_then(|figures| figures.law.meets_slow_branch(0.01))
-            .unwrap_or_else(|| -(plan.n() as f64 * (-0.01_f64).ln_1p()).exp_m1()),
+            .unwrap_or_else(|| -(calls as f64 * (-0.01_f64).ln_1p()).exp_m1()),
         outlook,
         explanation,
         plan,
@@ -183,7 +197,9 @@ fn dependent(law: JobLaw, shares: Dependence) -> Result<Solved, SolveError> {
 /// Why a plan has no figures.
 fn reasons(error: SolveError) -> Vec<String> {
     match error {
-        SolveError::NotIncluded(reasons) => reasons.iter().map(ToString::to_string).collect(),
+        SolveError::NotIncluded(reasons) => {
+            reasons.iter().map(|reason| output::printable(&reason.to_string())).collect()
+        }
         error => vec![error.to_string()],
     }
 }
@@ -207,7 +223,7 @@ fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<
         prices: law.prices(Cancellation::AtOnce),
         sends_copy: law.sends_copy(),
         method: Method::Exact,
-        assumes: law.assumptions(),
+        assumes: law.assumptions().iter().map(|assumption| output::printable(assumption)).collect(),
         asserted: Vec::new(),
         central: [most?, nearly_all?],
         law,
@@ -231,8 +247,10 @@ fn measured(measure: &Measure, figures: &Figures) -> Result<Figure, String> {
         Measure::Complete => Ok(figures.complete),
         Measure::Partial => Ok(figures.partial),
         Measure::Failed => Ok(figures.failed),
-        Measure::ExtraRequests => price(|prices| Ok(prices.extra_requests)),
-        Measure::ExtraBusy => price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())),
+        Measure::ExtraRequests => price(|prices| Ok(number::settled(prices.extra_requests))),
+        Measure::ExtraBusy => {
+            price(|prices| prices.extra_busy.map(number::settled).ok_or_else(|| BUSY_FOR_EVER.to_owned()))
+        }
         Measure::Cost => price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())),
     }
 }

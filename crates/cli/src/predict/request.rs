@@ -25,7 +25,10 @@ pub(super) struct Request {
     pub(super) shares: Dependence,
     /// The like branches that all strategies are about; `None` for plans of files.
     pub(super) setting: Option<Setting>,
+    /// As many for each plan as the sweep has points.
     pub(super) strategies: Vec<Stated>,
+    /// Those of the sweep; 1 where there is none.
+    pub(super) points: usize,
 }
 
 /// Like branches.
@@ -132,6 +135,12 @@ impl Request {
             shares: shares.unwrap_or(Dependence::NONE),
             setting,
             strategies,
+            points: match sweep {
+                Some(Sweep::Branches(values)) => values.len(),
+                Some(Sweep::Sigma(values)) => values.len(),
+                Some(Sweep::Deadline(values)) => values.len(),
+                None => 1,
+            },
         })
     }
 }

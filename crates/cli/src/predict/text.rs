@@ -21,7 +21,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
     }
     if report.is_sweep() {
         for curve in report.curves() {
-            writeln!(text, "\n{}", output::strong(&curve[0].name)).expect("a string takes every write");
+            writeln!(text, "\n{}", output::strong(&curve[0].shown())).expect("a string takes every write");
             let mut columns = columns(report, &some_of(curve));
             // The line above says it.
             columns.remove(0);
@@ -46,7 +46,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
 /// What would help, as a table, and what is easily misread.
 fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, width: usize) {
     let Explanation { base, levers, traps } = explanation;
-    writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.name)))
+    writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.shown())))
         .expect("a string takes every write");
     let column = |subject, header: &str, cells| Column { subject, header: header.to_owned(), cells };
     let readouts = || std::iter::once(base).chain(levers.iter().map(|lever| &lever.readout));
@@ -112,16 +112,17 @@ pub(super) fn subjects(report: &Report) -> Vec<String> {
             .zip(report.strategies.last().and_then(|last| last.point));
         let sweep =
             ends.map(|(from, to)| format!("; {} from {from} to {to}", from.variable())).unwrap_or_default();
-        return vec![format!("{branches} {}{sweep}", setting.latency)]
+        return vec![format!("{branches} {}{sweep}", output::printable(&setting.latency))]
             .into_iter()
             .chain(shared(report))
             .collect();
     }
-    let name_width = report.strategies.iter().map(|strategy| strategy.name.width()).max().unwrap_or(0);
+    let name_width = report.strategies.iter().map(|strategy| strategy.shown().width()).max().unwrap_or(0);
     let line = |strategy: &Strategy| {
-        let padding = " ".repeat(name_width - strategy.name.width());
+        let name = strategy.shown();
+        let padding = " ".repeat(name_width - name.width());
         let description = strategy.description.as_deref().unwrap_or_default();
-        format!("{}{padding}  {description}", strategy.name)
+        format!("{name}{padding}  {description}")
     };
     let lines: Vec<String> = if report.is_sweep() {
         report.curves().into_iter().map(|curve| line(&curve[0])).collect()
@@ -221,7 +222,7 @@ fn notes(report: &Report) -> Vec<String> {
             && share > 0.0
         {
             let share = number::percent(share);
-            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.name));
+            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown()));
         }
     }
     if let Some(error) = report.strategies.iter().filter_map(|strategy| strategy.fit_error).reduce(f64::max) {
@@ -243,10 +244,10 @@ fn fit(error: f64) -> String {
     )
 }
 
-/// The chance to meet a slow branch, once for each number of branches.
+/// The chance to meet a slow branch, once for each number of branches that are called.
 fn slowest(report: &Report) -> String {
     let mut sizes: Vec<(u64, f64)> =
-        report.strategies.iter().map(|strategy| (strategy.plan.n(), strategy.slowest_percent)).collect();
+        report.strategies.iter().map(|strategy| (strategy.calls, strategy.slowest_percent)).collect();
     sizes.sort_unstable_by_key(|(n, _)| *n);
     sizes.dedup_by_key(|(n, _)| *n);
     let chances: Vec<String> = match sizes.as_slice() {
@@ -271,18 +272,19 @@ fn found(figures: &Figures) -> String {
 
 /// How the figures were found and what they assume, once for strategies that share it.
 fn methods(report: &Report) -> Vec<String> {
-    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for strategy in &report.strategies {
         let Ok(figures) = &strategy.outlook else { continue };
         let line = format!("{}, assuming that {}", found(figures), figures.assumes.join(", that "));
+        let name = strategy.shown();
         match lines.iter_mut().find(|(same, _)| *same == line) {
-            Some((_, names)) if names.contains(&strategy.name.as_str()) => {}
-            Some((_, names)) => names.push(&strategy.name),
-            None => lines.push((line, vec![&strategy.name])),
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => lines.push((line, vec![name])),
         }
     }
     let only = lines.len() == 1;
-    let of = |names: Vec<&str>| {
+    let of = |names: Vec<String>| {
         if only { "Figures".to_owned() } else { format!("Figures of {}", names.join(", ")) }
     };
     lines.into_iter().map(|(line, names)| format!("{} are {line}.", of(names))).collect()

@@ -163,3 +163,76 @@ fn branches_one_after_another_are_bounded() {
     refuses(&[&args[..], &["--rho", "job=.1"]].concat(), &["--rho job=.1 beside the shape of `sequential`"]);
     refuses(&[&args[..], &["--plot", "-", "--view", "pdf"]].concat(), &["bounds, which have no density"]);
 }
+
+#[test]
+fn every_attempt_of_late_copies_is_counted_for_the_branches_it_is_about() {
+    let folder = Folder::new();
+    let plan = r#"[plan.two]
+deadline = "2.5s"
+hedge = { after = ["1s", "1.4s"], extra = "100%" }
+[plan.two.defaults]
+repeatable = true
+latency = "lognormal:median=1s,sigma=0.6"
+[plan.two.branch]
+a = {}
+b = {}
+c = { latency = "lognormal:median=0.8s,sigma=0.6" }
+"#;
+    let explained = explained(&[&folder.file("plan.toml", plan)]);
+    let traps = explained["traps"].as_array().unwrap();
+    let late: Vec<&Value> = traps.iter().filter(|trap| trap["trap"] == "copy_has_little_time").collect();
+    // S(2.5 s) S(1.5 s) S(1.1 s) of each law, by another program's normal law.
+    let expected = [("`a`, `b`: ", 0.006_909_275_233), ("`c`: ", 0.001_263_164_261)];
+    assert_eq!(late.len(), expected.len());
+    for (trap, (names, missed)) in late.into_iter().zip(expected) {
+        assert!(trap["text"].as_str().unwrap().starts_with(names), "{trap}");
+        assert!((number(&trap["figures"]["both_miss"]) / missed - 1.0).abs() < 1e-8, "{trap}");
+    }
+}
+
+#[test]
+fn a_copy_that_just_has_the_time_it_needs_is_sent() {
+    let explained = explained(&["-n", "20", "-l", EIGHT[3], "-s", "hedge:p80+deadline:1.9s"]);
+    assert_eq!(trap(&explained, "copy_is_never_sent"), None);
+    assert!(number(&trap(&explained, "requests_are_not_work").unwrap()["figures"]["extra_requests"]) > 0.5);
+}
+
+#[test]
+fn one_branch_after_another_is_called_while_answers_are_missing() {
+    let strategy = only(&[&EIGHT[..], &["-s", "sequential+first:3"]].concat());
+    assert!((number(&strategy["slowest_percent"]) - (1.0 - 0.99_f64.powi(3))).abs() < 1e-12);
+    let output = crate::support::run(&[&EIGHT[..], &["-s", "sequential", "--explain"]].concat());
+    let said = crate::support::text(&output.stderr);
+    assert!(
+        said.contains("sequential: not explained: --explain is for plans without a shape only"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_rounding_leaves_of_a_change_is_none() {
+    let race = ["-n", "8", "-l", "exponential:mean=1s", "-s", "race:2"];
+    let text = succeeds(&[&race[..], &["-a", "extra_busy<=0%"]].concat());
+    assert!(!text.contains("e-1"), "{text}");
+}
+
+#[test]
+fn the_same_strategy_twice_is_two_curves() {
+    let twice = ["-s", "all", "-s", "all", "--sweep", "deadline=1s..3s:3"];
+    let text = succeeds(&[&EIGHT[..], &twice].concat());
+    assert_eq!(text.matches("\nall\n").count(), 2, "{text}");
+    refuses(
+        &[&EIGHT[..], &["--plot", "-", "--view", "cdf", "--sweep", "deadline=1s..3s:9"]].concat(),
+        &["fewer values are deadline=0.5s..5s:4, say"],
+    );
+}
+
+#[test]
+fn a_name_commands_no_terminal_and_breaks_no_picture() {
+    let folder = Folder::new();
+    let plan = "[plan.\"x\\u0007\\u001b[31m\"]\n[plan.\"x\\u0007\\u001b[31m\".branch]\nb = { latency = \"exponential:mean=1s\" }\n";
+    let (file, picture) = (folder.file("plan.toml", plan), folder.path("picture.svg"));
+    let shown = succeeds(&[&file, "--plot", &picture]) + &std::fs::read_to_string(&picture).unwrap();
+    assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
+    assert_eq!(only(&[&file])["name"], "x\u{7}\u{1b}[31m");
+}

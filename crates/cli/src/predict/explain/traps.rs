@@ -7,8 +7,8 @@ use fantail_core::{Branch, WaitFor};
 use fantail_model::{Cancellation, Dependence, Group, GroupedPlan, Law, Level};
 
 use super::{Subject, Trap, above, readout};
-use crate::number;
 use crate::predict::solved::Solved;
+use crate::{number, output};
 
 pub(super) fn traps(subject: &Subject<'_>) -> Vec<Trap> {
     let one = [full_barrier(subject), permits(subject), copies_price(subject), tail(subject)];
@@ -88,50 +88,92 @@ fn copies_price(subject: &Subject<'_>) -> Option<Trap> {
     Some(Trap { name: "requests_are_not_work", text, figures })
 }
 
-/// Copies that have little time left before the deadline, or none.
+/// Copies that have little time left before the deadline, or none; once for groups of which the same is to say.
 fn late_copies(subject: &Subject<'_>) -> Vec<Trap> {
-    /// How much worse than two whole attempts is worth a word.
-    const MUCH: f64 = 1.5;
-    let trap = |group: &Group| {
-        let deadline = group.deadline.min(subject.plan.deadline);
-        let delay = *group.delays.last()?;
-        if deadline.is_infinite() {
-            return None;
+    let mut traps: Vec<(Trap, Vec<usize>)> = Vec::new();
+    for (index, group) in subject.plan.groups.iter().enumerate() {
+        let Some(trap) = late_copy(subject, group) else { continue };
+        match traps.iter_mut().find(|(other, _)| other.text == trap.text) {
+            Some((_, groups)) => groups.push(index),
+            None => traps.push((trap, vec![index])),
         }
-        let left = deadline - delay;
-        let (at, left_word) = (number::duration(delay), number::duration(left));
-        let figures = vec![("copy_after_s", delay), ("left_s", left)];
-        if left <= 0.0 || left < group.min_useful {
-            let text = format!(
-                "A copy that is due after {at} is never sent: the deadline is {}, and a copy needs {}.",
-                number::duration(deadline),
-                number::duration(group.min_useful)
-            );
-            return Some(Trap { name: "copy_is_never_sent", text, figures });
-        }
-        let missed = group.law.survival(deadline);
-        let (real, hoped) = (missed * group.law.survival(left), missed * missed);
-        // Copies that share anything with their primary are no product.
-        if real <= MUCH * hoped || hoped == 0.0 || subject.shares != Dependence::NONE {
-            return None;
-        }
-        let text = format!(
-            "A copy after {at} has {left_word} left before the deadline: both miss it with {} ({} · {}), not with the {} of \
-             two whole attempts.",
-            number::percent(real),
-            number::percent(missed),
-            number::percent(group.law.survival(left)),
-            number::percent(hoped)
-        );
-        let more = [("both_miss", real), ("two_whole_attempts_miss", hoped)];
-        Some(Trap { name: "copy_has_little_time", text, figures: figures.into_iter().chain(more).collect() })
+    }
+    let several = subject.plan.groups.len() > 1;
+    let named = |(trap, groups): (Trap, Vec<usize>)| match names(subject, &groups) {
+        Some(names) if several => Trap { text: format!("{names}: {}", trap.text), ..trap },
+        _ => trap,
     };
-    subject.plan.groups.iter().filter_map(trap).fold(Vec::new(), |mut traps: Vec<Trap>, trap| {
-        if traps.iter().all(|other| other.text != trap.text) {
-            traps.push(trap);
-        }
-        traps
-    })
+    traps.into_iter().map(named).collect()
+}
+
+/// The branches of these groups, where a plan names them: the first three, and how many more.
+fn names(subject: &Subject<'_>, groups: &[usize]) -> Option<String> {
+    /// A plan may have a million branches.
+    const MOST: usize = 3;
+    let branches = subject.stated?.branches().iter().zip(subject.group_of);
+    let of_groups: Vec<&Branch> =
+        branches.filter(|(_, group)| groups.contains(group)).map(|(branch, _)| branch).collect();
+    let mut names: Vec<String> =
+        of_groups.iter().take(MOST).map(|branch| format!("`{}`", output::printable(&branch.name))).collect();
+    if of_groups.len() > MOST {
+        names.push(format!("{} more", of_groups.len() - MOST));
+    }
+    Some(names.join(", "))
+}
+
+/// Whether the copies of a group have little time left, or the last of them none.
+fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
+    /// How much worse than whole attempts is worth a word.
+    const MUCH: f64 = 1.5;
+    let deadline = group.deadline.min(subject.plan.deadline);
+    let delay = *group.delays.last()?;
+    if deadline.is_infinite() {
+        return None;
+    }
+    let left = deadline - delay;
+    let figures = vec![("copy_after_s", delay), ("left_s", left)];
+    // As the solver counts, so that rounding decides nothing.
+    let [due, end, needed] = [delay, deadline, group.min_useful].map(nanos);
+    if due >= end || due > end - needed {
+        let text = format!(
+            "A copy that is due after {} is never sent: the deadline is {}, and a copy needs {}.",
+            number::duration(delay),
+            number::duration(deadline),
+            number::duration(group.min_useful)
+        );
+        return Some(Trap { name: "copy_is_never_sent", text, figures });
+    }
+    let starts = std::iter::once(0.0).chain(group.delays.iter().copied());
+    let misses: Vec<f64> = starts.map(|start| group.law.survival(deadline - start)).collect();
+    let (real, hoped) = (misses.iter().product::<f64>(), misses[0].powi(misses.len() as i32));
+    // Copies that share anything with their primary are no product.
+    if real <= MUCH * hoped || hoped == 0.0 || subject.shares != Dependence::NONE {
+        return None;
+    }
+    let (all, attempts) = match misses.len() {
+        2 => ("both".to_owned(), "two".to_owned()),
+        attempts => (format!("all {attempts}"), attempts.to_string()),
+    };
+    let copy = if group.delays.len() == 1 { "A" } else { "The last" };
+    let text = format!(
+        "{copy} copy after {} has {} left before the deadline: {all} attempts miss it with {} ({}), not with the {} of \
+         {attempts} whole attempts.",
+        number::duration(delay),
+        number::duration(left),
+        number::percent(real),
+        misses.iter().map(|miss| number::percent(*miss)).collect::<Vec<_>>().join(" · "),
+        number::percent(hoped)
+    );
+    // The names are those of one copy, the usual number of them.
+    let more = [("both_miss", real), ("two_whole_attempts_miss", hoped)];
+    Some(Trap { name: "copy_has_little_time", text, figures: figures.into_iter().chain(more).collect() })
+}
+
+/// Seconds as nanoseconds, whole ones where the seconds are as near to them as rounding leaves them.
+fn nanos(seconds: f64) -> f64 {
+    let nanos = seconds * 1e9;
+    let whole = nanos.round();
+    if (nanos - whole).abs() <= nanos * f64::EPSILON { whole } else { nanos }
 }
 
 /// What another family through the same percentiles would say of the far tail.

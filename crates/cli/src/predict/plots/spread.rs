@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::number;
 use crate::plot::{Axis, Curve, Mark, Panel, Scale, Tone, Unit};
 use crate::predict::report::{Figures, Report, Strategy};
+use crate::predict::request::Point;
 
 /// How many places a curve is drawn through at least.
 const PLACES: usize = 200;
@@ -31,7 +32,7 @@ pub(super) fn pdf(report: &Report) -> anyhow::Result<Vec<Panel>> {
     if let Some((strategy, _)) = rows.iter().find(|(_, figures)| figures.law.density(0.0).is_none()) {
         let message = format!(
             "--view pdf: {} is known by bounds, which have no density; expected cdf or tail",
-            strategy.name
+            strategy.shown()
         );
         return Err(Failure::invalid(message));
     }
@@ -85,7 +86,12 @@ pub(super) fn tail(report: &Report) -> anyhow::Result<Vec<Panel>> {
 /// What is drawn: every strategy, at every point of a sweep.
 fn drawn(report: &Report) -> anyhow::Result<Vec<Row<'_>>> {
     let rows = rows(&report.strategies);
-    let hint = if report.is_sweep() { "; fewer values are n=1..1000:4, say" } else { "" };
+    let hint = match report.strategies.first().and_then(|strategy| strategy.point) {
+        Some(Point::Branches(_)) => "; fewer values are n=1..1000:4, say",
+        Some(Point::Sigma(_)) => "; fewer values are sigma=0.2..1.2:4, say",
+        Some(Point::Deadline(_)) => "; fewer values are deadline=0.5s..5s:4, say",
+        None => "",
+    };
     check_curves(rows.len(), hint)?;
     Ok(rows)
 }
