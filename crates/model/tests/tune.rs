@@ -91,7 +91,8 @@ fn least_on_grid(tuning: &Tuning, latest: f64, steps: usize) -> f64 {
                 group.delays = if second > steps { vec![at(first)] } else { vec![at(first), at(second)] };
             }
             let job = plan.solve().unwrap();
-            if job.extra_requests() < least && keeps(tuning, &job) {
+            let payable = job.delayed_copies() <= job.n() as f64;
+            if payable && job.extra_requests() < least && keeps(tuning, &job) {
                 least = job.extra_requests();
             }
         }
@@ -291,8 +292,10 @@ fn what_is_not_freed_is_held() {
     tuning.levers.hedged = vec![false, true];
     assert!(tuning.cheapest().unwrap().is_none());
     tuning.levers.hedged = vec![true, true];
+    // A budget that is too small leaves what it does not pay for: copies at the start.
     tuning.levers.budget = 0.02;
-    assert!(tuning.cheapest().unwrap().is_none());
+    let found = chosen(&tuning);
+    assert!(found.plan().groups[0].delays[0] == 0.0 && found.delayed_copies() <= 0.02 * 5.0 * 1.000_01);
     // Money decides between kinds of branches: those that cost less get the copies.
     tuning.levers.budget = f64::INFINITY;
     tuning.price = Price::Cost;
@@ -300,6 +303,75 @@ fn what_is_not_freed_is_held() {
     let job = chosen(&tuning);
     let copies: Vec<f64> = (0..2).map(|group| job.copies(group)).collect();
     assert!(copies[0] > 2.0 * copies[1], "{copies:?}");
+}
+
+/// A budget limits copies after a delay and no race: what is feasible falls apart, and the race is found all the same.
+#[test]
+fn a_race_is_found_where_a_budget_pays_for_too_few_copies() {
+    let five = || GroupedPlan::all(Group::new(5, document()));
+    let mut different = five();
+    different.groups.push(Group::new(2, document().scaled(0.9).unwrap()));
+    different.k = 7;
+    for (plan, budget, asked) in [
+        // Two copies a branch, soon after the start, are more than any budget pays for.
+        (five(), f64::INFINITY, goal(beyond(0.1), 0.939)),
+        (five(), 0.05, goal(beyond(0.01), 1.0)),
+        (different, 0.05, goal(beyond(0.01), 1.02)),
+    ] {
+        let mut tuning = tuning(plan, vec![asked]);
+        (tuning.levers.most_copies, tuning.levers.budget) = (3, budget);
+        let job = chosen(&tuning);
+        let most = budget.min(1.0) * 1.000_01 * job.n() as f64;
+        assert!(job.plan().has_copies() && job.delayed_copies() <= most, "{:?}", job.plan());
+        for job in tuning.run().unwrap().frontier {
+            assert!(job.delayed_copies() <= most, "{:?}", job.plan());
+        }
+    }
+}
+
+/// A copy at once and one later cost hardly more than one copy each, and a budget pays for the later ones alone.
+#[test]
+fn a_race_may_have_later_copies_that_a_budget_pays_for() {
+    let group = Group { required: false, ..Group::new(13, Law::log_normal(1.0, 1.103).unwrap()) };
+    let mut tuning = tuning(GroupedPlan::first(7, group), vec![goal(beyond(0.002), 1.233)]);
+    tuning.levers.most_copies = 2;
+    let job = chosen(&tuning);
+    let least = least_on_grid(&tuning, 1.233, 60);
+    assert!(job.extra_requests() <= TOLERANCE * least && least < 1.1, "{} {least}", job.extra_requests());
+    assert!(job.plan().groups[0].delays[0] == 0.0 && job.delayed_copies() < 0.1 * job.n() as f64);
+}
+
+#[test]
+fn no_copy_is_planned_that_the_deadline_leaves_no_time_for() {
+    let groups = vec![
+        Group::new(1, Law::exponential(1.0).unwrap()),
+        Group::new(1, Law::log_normal(0.6, 1.0).unwrap()),
+    ];
+    for timeout in [f64::INFINITY, 1.4] {
+        let groups = groups.iter().map(|group| Group { attempt_timeout: timeout, ..group.clone() }).collect();
+        let plan = GroupedPlan { groups, k: 2, at_least: 2, deadline: 3.0 };
+        for lost in [0.02, 0.03, 0.05, 0.08] {
+            let mut tuning = tuning(plan.clone(), vec![goal(Measure::Failed, lost)]);
+            tuning.levers.most_copies = 3;
+            let Tuned { choice, frontier, .. } = tuning.run().unwrap();
+            for job in choice.iter().chain(&frontier) {
+                for group in &job.plan().groups {
+                    let due = group.delays.iter().all(|delay| delay + group.min_useful <= 3.0 + 1e-9);
+                    assert!(due, "{lost}: {:?}", job.plan());
+                }
+            }
+        }
+    }
+}
+
+/// A plan without a deadline completes every job, which no deadline does.
+#[test]
+fn what_is_attainable_is_no_worse_than_the_plan_as_it_is() {
+    let plan = GroupedPlan::first(5, Group::new(5, document()));
+    let asked = Goal { inclusive: false, ..goal(Measure::Complete, 1.0) };
+    let Tuned { choice, attainable, .. } = with_deadline(plan, vec![asked]).run().unwrap();
+    assert!(choice.is_none());
+    assert_eq!((attainable[0].with_others, attainable[0].alone), (Some(1.0), Some(1.0)));
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Member {
 /// A copy starts at its delay, or as soon as an attempt before it times out, whichever is earlier, unless less than
 /// `min_useful` is left. Without answers nothing of this is random. It is counted in nanoseconds: what a plan states is
 /// whole ones, whose sums and differences are exact, so that what falls due at one instant does so here too.
-pub(super) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
+pub(crate) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
     let deadline = nanos(deadline);
     let timeout = nanos(group.attempt_timeout);
     let last_useful = deadline - nanos(group.min_useful);

@@ -20,6 +20,7 @@ pub use error::{Assumption, NotIncluded, SolveError};
 pub use grouped::{Group, GroupedPlan};
 pub(crate) use job_law::{Face, Side};
 pub use job_law::{Figure, JobLaw, Method, Verdicts};
+pub(crate) use member::schedule;
 pub use outcomes::Outcomes;
 pub use prices::{Cancellation, Prices};
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use fantail_core::Time;
 
+use crate::solve::schedule;
 use crate::special::complement;
 use crate::{Group, Law, Level};
 
@@ -60,6 +61,19 @@ pub(super) fn with_delays(group: &Group, delays: Vec<f64>) -> Group {
         _ => 0.0,
     };
     Group { delays, min_useful, ..group.clone() }
+}
+
+/// The group with those of these copies that are ever sent: not the last ones, for which the deadline leaves too little
+/// time. One that only a timeout before it brings forward is due while there is time.
+pub(super) fn only_sent(group: &Group, delays: Vec<f64>, deadline: f64) -> Group {
+    let all = with_delays(group, delays);
+    let deadline = deadline.min(group.deadline);
+    let sent = schedule(&all, deadline).0.len() - 1;
+    if sent == all.delays.len() {
+        return all;
+    }
+    let latest = deadline - all.min_useful;
+    with_delays(group, all.delays[..sent].iter().map(|delay| delay.min(latest)).collect())
 }
 
 /// The time that a copy after a delay needs where none is stated.

@@ -90,7 +90,7 @@ fn better_and_better(
     plans: Vec<JobLaw>,
 ) -> Result<Vec<JobLaw>, SolveError> {
     let mut rated = Vec::with_capacity(plans.len());
-    for job in plans {
+    for job in plans.into_iter().filter(|job| search.is_paid_for(job)) {
         let figure = measure.of(&job)?.unwrap_or(f64::INFINITY);
         let loss = if measure.less_is_better() { figure } else { 1.0 - figure };
         rated.push((search.price(&job), loss, job));
@@ -125,7 +125,11 @@ pub(super) fn attainable(tuning: &Tuning, evaluations: &Cell<u64>) -> Result<Vec
         if measure.is_price() {
             return Ok(Some(figure));
         }
-        improved(tuning, others, measure, figure, evaluations).map(Some)
+        let best = improved(tuning, others, measure, figure, evaluations)?;
+        // Of a share, a deadline comes only as near as it is late.
+        let plain = search.solve(&search.base(tuning.plan.k).without_copies())?;
+        let figure = measure.of(&plain)?.filter(|figure| (*figure < best) == measure.less_is_better());
+        Ok(Some(if search.keeps(&plain)? { figure.unwrap_or(best) } else { best }))
     };
     let each = (0..tuning.goals.len()).map(|index| {
         let others = |keep: &dyn Fn(&Goal) -> bool| -> Vec<Goal> {

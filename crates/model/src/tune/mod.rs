@@ -48,7 +48,8 @@ pub struct Levers {
     pub hedged: Vec<bool>,
     /// The most copies of a branch.
     pub most_copies: usize,
-    /// What a budget pays for: the most copies after a delay, per primary. Infinite without one.
+    /// What a budget pays for: the most copies after a delay, per primary. Infinite where none is stated, which is as 1: no
+    /// budget pays for more. A race needs none.
     pub budget: f64,
 }
 

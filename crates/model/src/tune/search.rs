@@ -3,8 +3,9 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::cmp::Reverse;
 
-use super::copies::{Copies, MOST_DIGITS, few_digits, with_delays};
+use super::copies::{Copies, MOST_DIGITS, few_digits, only_sent};
 use super::several::paths;
 use super::{Goal, Measure, Price, Tuning};
 use crate::{GroupedPlan, JobLaw, SolveError};
@@ -62,9 +63,14 @@ impl<'t> Search<'t> {
         paid_for.map(|goal| goal.excess(job)).try_fold(f64::NEG_INFINITY, |most, one| Ok(most.max(one?)))
     }
 
+    /// Whether a budget pays for the copies after a delay: at most one a primary, whatever is stated.
+    pub(super) fn is_paid_for(&self, job: &JobLaw) -> bool {
+        job.delayed_copies() <= self.tuning.levers.budget.min(1.0) * (1.0 + 1e-6) * job.n() as f64
+    }
+
     /// Whether a job keeps every goal, by its figures, and the budget.
     pub(super) fn keeps(&self, job: &JobLaw) -> Result<bool, SolveError> {
-        if job.delayed_copies() > self.tuning.levers.budget * (1.0 + 1e-6) * job.n() as f64 {
+        if !self.is_paid_for(job) {
             return Ok(false);
         }
         for goal in self.goals {
@@ -113,6 +119,7 @@ impl<'t> Search<'t> {
             [group] => self.one_group(base, *group)?,
             _ => self.several_groups(base, &hedged)?,
         };
+        found.extend(self.races(base, &hedged)?);
         // The fewest copies among those that are about as cheap.
         let least = found.iter().map(|(price, _)| *price).fold(f64::INFINITY, f64::min);
         let rank = |price: f64, profile: &[Copies]| {
@@ -156,6 +163,47 @@ impl<'t> Search<'t> {
         Ok(found)
     }
 
+    /// Races that keep the goals, of few copies in each group, and the same with every gap as long as it may be. No budget
+    /// limits the copies at the start, so that these may be had where copies after a delay would be too many.
+    fn races(&self, base: &GroupedPlan, hedged: &[usize]) -> Result<Vec<(f64, Vec<Copies>)>, SolveError> {
+        let keeps =
+            |profile: &[Copies]| Ok::<_, SolveError>(self.excess(&self.solve(&with(base, profile))?)? <= 0.0);
+        let mut order = hedged.to_vec();
+        order.sort_by_key(|group| Reverse(base.groups[*group].count));
+        let mut found = Vec::new();
+        for count in 1..=self.tuning.levers.most_copies {
+            let mut profile = vec![Copies::NONE; base.groups.len()];
+            for &group in hedged {
+                profile[group].count = count;
+            }
+            if !keeps(&profile)? {
+                continue;
+            }
+            for &group in order.iter().filter(|_| (2..=MOST_MOVED).contains(&hedged.len())) {
+                while profile[group].count > 0 {
+                    profile[group].count -= 1;
+                    if !keeps(&profile)? {
+                        profile[group].count += 1;
+                        break;
+                    }
+                }
+            }
+            found.push(self.priced(base, profile.clone())?);
+            for &group in order.iter().filter(|_| hedged.len() <= MOST_MOVED) {
+                let copies = profile[group];
+                if copies.count > 1 {
+                    self.latest_of(base, &mut profile, group, 0.0, |gap| Copies { gap, ..copies })?;
+                }
+            }
+            found.push(self.priced(base, profile)?);
+            // More copies of all would be fewer of each again.
+            if hedged.len() > 1 {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
     /// The copies with the latest first delay that keeps the goals, and their price.
     fn latest(
         &self,
@@ -179,13 +227,25 @@ impl<'t> Search<'t> {
         if self.excess(&self.solve(&with(base, profile))?)? <= 0.0 {
             return Ok(());
         }
-        let (mut low, mut high) = (copies.first, self.horizon(base));
+        self.latest_of(base, profile, group, copies.first, |first| Copies { first, ..copies })
+    }
+
+    /// Gives a group the copies of the latest time that keeps the goals, from `low` on, which keeps them.
+    fn latest_of(
+        &self,
+        base: &GroupedPlan,
+        profile: &mut [Copies],
+        group: usize,
+        mut low: f64,
+        copies: impl Fn(f64) -> Copies,
+    ) -> Result<(), SolveError> {
+        let mut high = self.horizon(base);
         for _ in 0..HALVINGS {
             let middle = low.midpoint(high);
-            profile[group] = Copies { first: middle, ..copies };
+            profile[group] = copies(middle);
             if self.excess(&self.solve(&with(base, profile))?)? <= 0.0 { low = middle } else { high = middle }
         }
-        profile[group] = Copies { first: low, ..copies };
+        profile[group] = copies(low);
         Ok(())
     }
 
@@ -342,12 +402,11 @@ pub(super) fn with(base: &GroupedPlan, profile: &[Copies]) -> GroupedPlan {
     GroupedPlan { groups, ..*base }
 }
 
-/// The plan with these copies, their delays rounded down to so many digits.
+/// The plan with those of these copies that are sent, their delays rounded down to so many digits.
 pub(super) fn rounded(base: &GroupedPlan, profile: &[Copies], digits: u32) -> GroupedPlan {
     let delays = |copies: &Copies| copies.delays().map(|delay| few_digits(delay, digits)).collect();
-    let groups =
-        base.groups.iter().zip(profile).map(|(group, copies)| with_delays(group, delays(copies))).collect();
-    GroupedPlan { groups, ..*base }
+    let sent = |(group, copies)| only_sent(group, delays(copies), base.deadline);
+    GroupedPlan { groups: base.groups.iter().zip(profile).map(sent).collect(), ..*base }
 }
 
 /// The least of a function of one minimum over a range, by golden sections; `None` is more than any value.
