@@ -145,7 +145,7 @@ fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
     }
     let starts = std::iter::once(0.0).chain(group.delays.iter().copied());
     let misses: Vec<f64> = starts.map(|start| group.law.survival(deadline - start)).collect();
-    let (real, hoped) = (misses.iter().product::<f64>(), misses[0].powi(misses.len() as i32));
+    let (real, hoped) = (misses.iter().product::<f64>(), misses[0].powf(misses.len() as f64));
     // Copies that share anything with their primary are no product.
     if real <= MUCH * hoped || hoped == 0.0 || subject.shares != Dependence::NONE {
         return None;
