@@ -343,7 +343,7 @@ fn a_race_may_have_later_copies_that_a_budget_pays_for() {
 
 #[test]
 fn no_copy_is_planned_that_the_deadline_leaves_no_time_for() {
-    let groups = vec![
+    let groups = [
         Group::new(1, Law::exponential(1.0).unwrap()),
         Group::new(1, Law::log_normal(0.6, 1.0).unwrap()),
     ];
