@@ -343,10 +343,8 @@ fn a_race_may_have_later_copies_that_a_budget_pays_for() {
 
 #[test]
 fn no_copy_is_planned_that_the_deadline_leaves_no_time_for() {
-    let groups = [
-        Group::new(1, Law::exponential(1.0).unwrap()),
-        Group::new(1, Law::log_normal(0.6, 1.0).unwrap()),
-    ];
+    let groups =
+        [Group::new(1, Law::exponential(1.0).unwrap()), Group::new(1, Law::log_normal(0.6, 1.0).unwrap())];
     for timeout in [f64::INFINITY, 1.4] {
         let groups = groups.iter().map(|group| Group { attempt_timeout: timeout, ..group.clone() }).collect();
         let plan = GroupedPlan { groups, k: 2, at_least: 2, deadline: 3.0 };
