@@ -10,6 +10,7 @@ use super::explain::{Explanation, Lever, Trap};
 use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, exact, required};
 use super::request::Point;
 use super::solved::word;
+use crate::output;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let shares = report.shares;
@@ -20,9 +21,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
         rho: (shares != Dependence::NONE).then(|| Rho { job: shares.job(), branch: shares.branch() }),
         strategies: report.strategies.iter().map(|strategy| entry(report, strategy)).collect(),
     };
-    let mut json = serde_json::to_vec_pretty(&document)?;
-    json.push(b'\n');
-    Ok(json)
+    output::json(&document)
 }
 
 #[derive(Serialize)]

@@ -9,6 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::figures::{Figure, Id, Report, Row};
+use crate::output;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
     let document = Document {
@@ -20,9 +21,7 @@ pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
         confidence: 0.95,
         plans: report.rows.iter().map(Plan).collect(),
     };
-    let mut json = serde_json::to_vec_pretty(&document)?;
-    json.push(b'\n');
-    Ok(json)
+    output::json(&document)
 }
 
 #[derive(Serialize)]

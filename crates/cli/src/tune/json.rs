@@ -8,11 +8,10 @@ use serde::{Serialize, Serializer};
 use super::report::{Report, Row, missed};
 use super::request::{Origin, as_tuned};
 use super::text::held;
+use crate::output;
 
 pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec_pretty(&document(report))?;
-    json.push(b'\n');
-    Ok(json)
+    output::json(&document(report))
 }
 
 #[derive(Serialize)]

@@ -383,9 +383,6 @@ impl Plan {
             .collect();
         let required = branches.iter().filter(|b| b.required).count() as u32;
         let k = spec.wait_for.answers(n);
-        let mut deadlines: Vec<(Time, u32)> =
-            branches.iter().zip(0..).filter_map(|(b, i)| Some((b.deadline?, i))).collect();
-        deadlines.sort_unstable();
         let mut first_attempts = alloc::vec![0];
         first_attempts.extend(branches.iter().scan(0, |next, b| {
             *next += 1 + b.delays().len() + usize::from(b.failover);
@@ -404,9 +401,9 @@ impl Plan {
             backfill: spec.backfill,
             limiters: spec.limiters,
             dependents: Dependents::new(branches.len(), |branch| &branches[branch].after),
+            deadlines: by_deadline(&branches),
             branches,
             required,
-            deadlines,
             first_attempts,
         }
     }
@@ -418,8 +415,7 @@ impl Plan {
         let cap = |deadline: Option<Time>| Some(deadline.map_or(left, |deadline| deadline.min(left)));
         plan.deadline = cap(plan.deadline);
         plan.branches.iter_mut().for_each(|branch| branch.deadline = cap(branch.deadline));
-        plan.deadlines = (0..).zip(&plan.branches).filter_map(|(i, b)| Some((b.deadline?, i))).collect();
-        plan.deadlines.sort_unstable();
+        plan.deadlines = by_deadline(&plan.branches);
         plan
     }
 
@@ -567,6 +563,14 @@ impl Plan {
         };
         Some(self.first_attempts[attempt.branch as usize] + place)
     }
+}
+
+/// Branches that have a deadline, soonest first, then by index.
+fn by_deadline(branches: &[Branch]) -> Vec<(Time, u32)> {
+    let mut deadlines: Vec<(Time, u32)> =
+        branches.iter().zip(0..).filter_map(|(b, i)| Some((b.deadline?, i))).collect();
+    deadlines.sort_unstable();
+    deadlines
 }
 
 /// Live delays that no copy is sent after.

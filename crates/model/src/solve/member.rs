@@ -78,6 +78,19 @@ impl Member {
     }
 }
 
+impl Group {
+    /// Whether a copy that is due `delay` seconds from the start may be sent when the branch gives up at `deadline`: before it,
+    /// and with `min_useful` left. In whole nanoseconds, so that what a plan states is not off by a rounding.
+    pub fn may_send(&self, delay: f64, deadline: f64) -> bool {
+        self.is_in_time(nanos(delay), nanos(deadline))
+    }
+
+    /// Likewise, of nanoseconds.
+    fn is_in_time(&self, due: f64, deadline: f64) -> bool {
+        due <= deadline - nanos(self.min_useful) && due < deadline
+    }
+}
+
 /// When attempts start while none answers, and when the last of them has timed out.
 ///
 /// A copy starts at its delay, or as soon as an attempt before it times out, whichever is earlier, unless less than
@@ -86,8 +99,6 @@ impl Member {
 pub(crate) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
     let deadline = nanos(deadline);
     let timeout = nanos(group.attempt_timeout);
-    let last_useful = deadline - nanos(group.min_useful);
-    let may_start = |at: f64| at <= last_useful && at < deadline;
     let mut starts = alloc::vec![0.0];
     let mut delays = group.delays.iter().map(|delay| nanos(*delay)).peekable();
     // Attempts time out in the order in which they started.
@@ -103,7 +114,7 @@ pub(crate) fn schedule(group: &Group, deadline: f64) -> (Vec<f64>, f64) {
         if brought_forward {
             timed_out += 1;
         }
-        if delays.next().is_some() && may_start(at) {
+        if delays.next().is_some() && group.is_in_time(at, deadline) {
             starts.push(at);
         }
         if brought_forward && timed_out == starts.len() {

@@ -132,9 +132,7 @@ fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
     }
     let left = deadline - delay;
     let figures = vec![("copy_after_s", delay), ("left_s", left)];
-    // As the solver counts, so that rounding decides nothing.
-    let [due, end, needed] = [delay, deadline, group.min_useful].map(nanos);
-    if due >= end || due > end - needed {
+    if !group.may_send(delay, deadline) {
         let text = format!(
             "A copy that is due after {} is never sent: the deadline is {}, and a copy needs {}.",
             number::duration(delay),
@@ -167,13 +165,6 @@ fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
     // The names are those of one copy, the usual number of them.
     let more = [("both_miss", real), ("two_whole_attempts_miss", hoped)];
     Some(Trap { name: "copy_has_little_time", text, figures: figures.into_iter().chain(more).collect() })
-}
-
-/// Seconds as nanoseconds, whole ones where the seconds are as near to them as rounding leaves them.
-fn nanos(seconds: f64) -> f64 {
-    let nanos = seconds * 1e9;
-    let whole = nanos.round();
-    if (nanos - whole).abs() <= nanos * f64::EPSILON { whole } else { nanos }
 }
 
 /// What another family through the same percentiles would say of the far tail.
