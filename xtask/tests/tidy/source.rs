@@ -45,10 +45,10 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the checkout").to_owned()
 }
 
-/// All text files of the checkout, without git's own, what cargo builds, and what is no UTF-8.
+/// All text files of the checkout, without git's own, what cargo and npm put there, and what is no UTF-8.
 pub(crate) fn tree() -> Vec<File> {
     let root = root();
-    let built = [root.join("target"), root.join(".git")];
+    let built = [root.join("target"), root.join(".git"), root.join("crates/lab/web/node_modules")];
     WalkDir::new(&root)
         .sort_by_file_name()
         .into_iter()
