@@ -39,7 +39,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         ],
         outside: None,
     },
-    Layer { name: "fantail-bench", uses: &["fantail-model"], outside: None },
+    Layer { name: "fantail-bench", uses: &["fantail", "fantail-core", "fantail-model"], outside: None },
     Layer { name: "xtask", uses: &[], outside: None },
 ];
 

@@ -1,0 +1,70 @@
+//! Processor time of a fan-out on one thread, beside what people write by hand.
+//!
+//! Criterion shows the time of a job, and as *elements* its branches.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use fantail_bench::clock::ThreadTime;
+use fantail_bench::fanouts::{self, ByHand, Work};
+use tokio::runtime::{Builder, Runtime};
+
+/// Runs a fan-out again and again in one task.
+macro_rules! measure {
+    ($group:expr, $runtime:expr, $name:expr, $job:expr) => {
+        $group.bench_function($name, |b| {
+            b.iter_custom(|iterations| {
+                $runtime.block_on(async {
+                    let start = ThreadTime::now();
+                    for _ in 0..iterations {
+                        black_box($job.await);
+                    }
+                    ThreadTime::since(start)
+                })
+            });
+        });
+    };
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().expect("a runtime of one thread")
+}
+
+fn fan_outs(c: &mut Criterion<ThreadTime>) {
+    for work in Work::ALL {
+        for k in [5, 100, 1_000, 10_000, 100_000] {
+            let mut group = c.benchmark_group(format!("{work:?}, {k} branches"));
+            group.throughput(Throughput::Elements(k)).sample_size(10);
+            group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+            peers(&mut group, work, k);
+            let runtime = runtime();
+            let (bare, guarded) = (fanouts::bare(k), fanouts::guarded(k));
+            measure!(group, runtime, "fantail, no policy", fanouts::by_fantail(&bare, work));
+            measure!(group, runtime, "fantail", fanouts::by_fantail(&guarded, work));
+            group.finish();
+        }
+    }
+}
+
+fn peers(group: &mut BenchmarkGroup<'_, ThreadTime>, work: Work, k: u64) {
+    let runtime = runtime();
+    measure!(group, runtime, "join_all", fanouts::by_join_all(work, k));
+    measure!(group, runtime, "FuturesUnordered", fanouts::by_futures_unordered(work, k));
+    measure!(group, runtime, "JoinSet", fanouts::by_join_set(work, k));
+    let mut tower = fanouts::tower_service(work);
+    measure!(group, runtime, "tower", fanouts::by_tower(&mut tower, k));
+    // What is ready costs the square of k beyond tokio's budget for one poll: minutes for the most branches.
+    if k <= 10_000 {
+        let (gate, by_hand) = (fanouts::semaphore(), ByHand::default());
+        measure!(group, runtime, "semaphore, timeout", fanouts::by_semaphore(&gate, work, k));
+        measure!(group, runtime, "governor, semaphore, timeout, hedge", by_hand.job(work, k));
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(ThreadTime);
+    targets = fan_outs
+}
+criterion_main!(benches);
