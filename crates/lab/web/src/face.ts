@@ -1,104 +1,165 @@
-// What the page asks of the model, and how it gets it. Every figure on the page comes through here.
-
-import type { Words } from "./state.ts";
+// What the model offers to the page: the shapes of its answers. Times are in seconds.
 
 /** A prediction, as `fantail predict --format json` prints it. */
 export interface Prediction {
-  readonly schema: string;
   readonly strategies: readonly Predicted[];
 }
 
 export interface Predicted {
   readonly name: string;
-  readonly plan: { readonly n: number; readonly k: number; readonly at_least: number; readonly required: number; readonly deadline_s: number | null; readonly branches: readonly { readonly copies_after_s: readonly number[] }[] };
+  readonly at?: { readonly n?: number; readonly sigma?: number; readonly deadline_s?: number };
+  readonly plan: {
+    readonly n: number;
+    readonly k: number;
+    readonly at_least: number;
+    readonly required: number;
+    readonly deadline_s: number | null;
+    readonly branches: readonly { readonly copies_after_s: readonly number[] }[];
+  };
   readonly quantiles_s: Readonly<Record<string, number | null>>;
   readonly mean_s: number | null;
-  readonly sd_s: number | null;
   readonly complete: number | null;
   readonly partial: number | null;
   readonly failed: number | null;
-  readonly never: number | null;
   readonly extra_requests: number | null;
   readonly extra_busy: number | null;
   readonly sends_copy: number | null;
   readonly slowest_percent: number;
-  readonly fit_error?: number | null;
   readonly method: string | null;
   readonly assumes: readonly string[];
   readonly not_included: readonly string[];
   readonly why_null: Readonly<Record<string, string>>;
+  readonly explained?: Explained;
 }
 
-/** A plan of a simulation, as `fantail simulate --format json` prints it. */
+export interface Explained {
+  readonly p99_s: number | null;
+  readonly complete: number;
+  readonly levers: readonly { readonly change: string; readonly p99_s: number | null; readonly complete: number; readonly price: string }[];
+  readonly traps: readonly { readonly trap: string; readonly text: string }[];
+}
+
+/** Two ends, where there are any. */
+export type Ends = readonly [number | null, number | null] | null;
+
+/** Runs, as `fantail simulate --format json` prints them. */
+export interface Played {
+  readonly plans: readonly Simulated[];
+}
+
 export interface Simulated {
+  readonly name: string;
   readonly jobs: number;
   readonly quantiles_s: Readonly<Record<string, number | null>>;
-  readonly intervals: { readonly quantiles_s: Readonly<Record<string, readonly [number | null, number | null] | null>> } & Readonly<Record<string, readonly [number | null, number | null] | null | object>>;
   readonly mean_s: number | null;
   readonly complete: number | null;
   readonly partial: number | null;
   readonly failed: number | null;
   readonly extra_requests: number | null;
-}
-
-/** One value of a sweep. */
-export interface Swept {
-  readonly at: number;
-  readonly quantiles_s: Readonly<Record<string, number | null>>;
-  readonly mean_s: number | null;
-  readonly complete: number | null;
-  readonly partial: number | null;
-  readonly failed: number | null;
-  readonly extra_requests: number | null;
-  readonly central_68_s: readonly [number | null, number | null];
-  readonly central_95_s: readonly [number | null, number | null];
-  readonly asymptote_s?: number | null;
-  readonly gumbel_s?: number | null;
+  readonly rejected_429_jobs: number | null;
+  /** Where the figures lie with 95 % confidence. */
+  readonly intervals: {
+    readonly quantiles_s: Readonly<Record<string, Ends>>;
+    readonly mean_s: Ends;
+    readonly complete: Ends;
+    readonly extra_requests: Ends;
+  };
 }
 
 /** One job, step by step. */
-export interface Trace {
+export interface Lanes {
   readonly job: number;
-  readonly elapsed_s: number;
-  readonly verdict: "complete" | "partial" | "failed";
+  readonly name: string;
+  readonly verdict: "complete" | "partial" | "failed" | null;
+  readonly elapsed_s: number | null;
   readonly deadline_s: number | null;
-  readonly hedge_s: number | null;
   readonly branches: readonly Lane[];
 }
 
-export type Outcome = "answered" | "failed" | "missed" | "not started" | "unneeded" | "cancelled";
-
 export interface Lane {
+  readonly name: string;
   readonly required: boolean;
-  readonly outcome: Outcome;
+  readonly outcome: "answered" | "failed" | "missed" | "not started" | "unneeded" | "cancelled" | null;
+  readonly reason: string | null;
+  /** When copies fall due. */
+  readonly due_s: readonly number[];
   readonly attempts: readonly Attempt[];
 }
 
 export interface Attempt {
+  /** 0 is the primary. */
+  readonly number: number;
   readonly role: "primary" | "copy" | "failover";
-  readonly asked_s: number;
-  readonly started_s: number | null;
-  readonly ended_s: number;
-  readonly end: "answered" | "failed" | "dropped" | "refused";
-  /** When it would have answered if nobody had dropped it; `null` where that is not known. */
-  readonly would_s: number | null;
+  readonly spans: readonly { readonly doing: "waits" | "queues" | "runs"; readonly from_s: number; readonly to_s: number | null }[];
+  readonly end: "won" | "answered" | "failed" | "timed out" | "turned away" | "refused" | "dropped" | null;
+  readonly end_s: number | null;
 }
 
-/** A law of one call. */
+/** What there is to say of words before anything is computed. */
+export interface Check {
+  readonly problems: readonly { readonly field: string; readonly column: number | null; readonly message: string }[];
+  readonly law: Law | null;
+  readonly plans: readonly (PlanRead | null)[];
+}
+
 export interface Law {
-  readonly latency: string;
-  readonly median_s: number;
+  readonly text: string;
+  readonly p50_s: number | null;
+  readonly p95_s: number | null;
+  readonly p99_s: number | null;
   readonly mean_s: number | null;
-  readonly sd_s: number | null;
-  readonly mode_s: number | null;
-  readonly p99_s: number;
   readonly fit_error: number | null;
+  readonly log_normal: readonly [median: number, sigma: number] | null;
 }
 
-/** Runs of one plan, which add up. */
-export interface Runs {
-  run(jobs: number): void;
-  readout(): string;
-  quantiles(survivals: Float64Array): Float64Array;
-  free(): void;
+export interface PlanRead {
+  readonly k: number;
+  readonly at_least: number;
+  readonly required: number;
+  readonly deadline_s: number | null;
+  readonly copies_after_s: readonly number[];
+}
+
+/** A picture that the command would draw, as numbers. */
+export interface Picture {
+  readonly title: string;
+  readonly subtitle: string;
+  readonly description: string;
+  readonly panels: readonly Panel[];
+}
+
+export interface Panel {
+  readonly title: string;
+  readonly x: PictureAxis;
+  readonly y: PictureAxis;
+  readonly bands: readonly { readonly name: string; readonly strength: number; readonly points: readonly (readonly [number, number | null, number | null])[] }[];
+  readonly curves: readonly { readonly name: string; readonly tone: number; readonly reference: boolean; readonly points: readonly (readonly [number, number | null])[] }[];
+  readonly marks: readonly { readonly name: string; readonly at: number }[];
+}
+
+export interface PictureAxis {
+  readonly label: string;
+  readonly scale: "linear" | "log" | "nines";
+  readonly unit: "time" | "share" | "number";
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What a file of latencies holds. */
+export interface FileFound {
+  readonly format: "list" | "table";
+  readonly columns: readonly { readonly name: string; readonly numbers: number; readonly unit: string | null }[];
+  readonly likeliest: number;
+}
+
+export interface LawFound {
+  /** Names the latencies themselves, on this page only. */
+  readonly latency: string;
+  /** Percentiles of them, which the command takes too. */
+  readonly percentiles: string | null;
+  readonly count: number;
+  readonly refused: number;
+  readonly refusals: readonly string[];
+  readonly least_s: number;
+  readonly most_s: number;
 }

@@ -62,29 +62,40 @@ export function strategy(state: State, kind: Kind = state.kind): string {
   return state.deadline && !words.includes("deadline:") ? `${words}+deadline:${state.deadline}` : words;
 }
 
-/** What is predicted together, and by which one of them the page looks. */
+/** What the model is asked about, in the words of the command's flags. */
 export interface Words {
-  readonly n: number;
+  readonly n: number | null;
   readonly latency: string;
   readonly strategies: readonly string[];
-  readonly required: number | null;
-  readonly at_least: number | null;
-  readonly rho: string | null;
-  readonly percentiles: string;
+  readonly required?: string;
+  readonly at_least?: number;
+  readonly rho?: string;
+  readonly sweep?: string;
+  readonly explain?: boolean;
+  readonly seed?: number;
 }
-
-export const PERCENTILES = "p50,p90,p99,p99.9";
 
 /** The words for one strategy of the state. */
 export function words(state: State, kind: Kind = state.kind): Words {
+  const shares = rho(state);
   return {
     n: state.n,
     latency: state.law,
     strategies: [strategy(state, kind)],
-    required: state.required === null ? null : Math.min(state.required, state.n),
-    at_least: state.atLeast === null ? null : Math.min(state.atLeast, state.n),
-    rho: rho(state),
-    percentiles: PERCENTILES,
+    ...(state.required !== null && { required: String(Math.min(state.required, state.n)) }),
+    ...(state.atLeast !== null && { at_least: Math.min(state.atLeast, state.n) }),
+    ...(shares !== null && { rho: shares }),
+  };
+}
+
+/** The same for another number of branches. */
+export function withBranches(words: Words, n: number): Words {
+  const { required, at_least } = words;
+  return {
+    ...words,
+    n,
+    ...(required !== undefined && { required: String(Math.min(Number(required), n)) }),
+    ...(at_least !== undefined && { at_least: Math.min(at_least, n) }),
   };
 }
 

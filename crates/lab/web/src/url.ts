@@ -1,6 +1,6 @@
 // The state as an address and as command lines, and back.
 
-import { DEFAULTS, MOST_WORKERS, type Kind, type State, type Store, rho, strategy } from "./state.ts";
+import { DEFAULTS, MOST_WORKERS, type Kind, type State, type Store } from "./state.ts";
 
 /** Characters that an address may hold as they are, so that it reads like the command line. */
 const PLAIN = /%(3A|2C|3D|2B|2F)/g;
@@ -101,31 +101,3 @@ export class Address {
 
 /** Whether a hash states something; the others name a section of the page. */
 export const isState = (hash: string): boolean => hash === "" || hash === "#" || hash.includes("=");
-
-/** A word as a shell takes it. */
-const shell = (text: string): string => (/^[\w.,:=+%/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
-/** The command that prints what the page shows. */
-export function predictCommand(state: State, kinds: readonly Kind[] = [state.kind]): string {
-  return ["fantail predict", ...world(state, kinds), ...held(state)].join(" ");
-}
-
-/** The command that plays the runs that the page plays. */
-export function simulateCommand(state: State, jobs: number): string {
-  const runs = [`--jobs ${jobs}`, `--seed ${state.seed}`];
-  return ["fantail simulate", ...world(state, [state.kind]), ...runs].join(" ");
-}
-
-function world(state: State, kinds: readonly Kind[]): string[] {
-  const strategies = kinds.map((kind) => `--strategy ${shell(strategy(state, kind))}`);
-  return [`-n ${state.n}`, `--latency ${shell(state.law)}`, ...strategies];
-}
-
-function held(state: State): string[] {
-  const shares = rho(state);
-  return [
-    state.required === null ? "" : `--required ${Math.min(state.required, state.n)}`,
-    state.atLeast === null ? "" : `--at-least ${Math.min(state.atLeast, state.n)}`,
-    shares === null ? "" : `--rho ${shares}`,
-  ].filter(Boolean);
-}

@@ -1,0 +1,179 @@
+// The form: native controls that show the state and change it.
+
+import { byId } from "./dom.ts";
+import type { Law } from "./face.ts";
+import type { Model } from "./model.ts";
+import { DEFAULTS, type Kind, LANES, MOST_WORKERS, type State, type Store, lognormal, words } from "./state.ts";
+import { duration, percent } from "./text.ts";
+
+/** Where the slider of workers can stand: each up to the lanes, then further and further apart. */
+const STOPS = [...Array.from({ length: LANES }, (_, i) => i + 1), 20, 24, 32, 48, 64, 100, 128, 200, 256, 500, 1_000];
+
+/** What a control changes, or `null` where its text is none. */
+type Change = (text: string) => Partial<State> | null;
+
+export class Controls {
+  readonly #store: Store;
+  readonly #model: Model;
+  readonly #commit: () => void;
+
+  /** `commit` is called when a change is done, not while a slider is still being drawn. */
+  constructor(store: Store, model: Model, commit: () => void) {
+    this.#store = store;
+    this.#model = model;
+    this.#commit = commit;
+    byId<HTMLFormElement>("controls").addEventListener("submit", (event) => event.preventDefault());
+    for (const radio of this.#kinds()) radio.addEventListener("change", () => this.#set({ kind: radio.value as Kind }));
+    this.#strategies();
+    this.#branches();
+    this.#latency();
+    this.#held();
+    byId("defaults").addEventListener("click", () => this.#set({ ...DEFAULTS, pin: store.now.pin }));
+    store.follow((state) => this.show(state));
+    this.show(store.now);
+  }
+
+  /** Writes the state into every control that nobody is typing in. */
+  show(state: State): void {
+    for (const radio of this.#kinds()) radio.checked = radio.value === state.kind;
+    const law = lognormal(state.law);
+    const texts: Readonly<Record<string, string | number>> = {
+      k: state.k,
+      after: state.after,
+      r: state.r,
+      own: state.own,
+      n: state.n,
+      "n-slide": STOPS.findIndex((stop) => stop >= state.n),
+      law: state.law,
+      deadline: state.deadline,
+      required: state.required ?? "",
+      "at-least": state.atLeast ?? "",
+      "rho-job": state.rhoJob,
+      "rho-branch": state.rhoBranch,
+      seed: state.seed,
+      ...(law && { sigma: law.sigma, "sigma-slide": law.sigma, median: law.median, unit: law.unit }),
+    };
+    for (const [id, text] of Object.entries(texts)) {
+      const control = byId<HTMLInputElement>(id);
+      const typing = document.activeElement === control && ["text", "number"].includes(control.type);
+      if (!typing || control.value === "") control.value = String(text);
+    }
+    byId("n-slide").setAttribute("aria-valuetext", `${state.n} workers`);
+    byId("k-of").textContent = String(state.n);
+    byId("sigma-slide").closest("fieldset")?.classList.toggle("other-law", law === null);
+    this.#judge(state);
+  }
+
+  /** Changes sigma of a log-normal law. */
+  sigma(by: number): void {
+    const control = byId<HTMLInputElement>("sigma");
+    const law = lognormal(this.#store.now.law);
+    const next = Number(((law?.sigma ?? Number(control.value)) + by).toFixed(4));
+    if (!(next > 0)) return;
+    control.value = String(next);
+    control.dispatchEvent(new Event("change"));
+  }
+
+  /** Says beside the controls what the model does not take. */
+  #judge(state: State): void {
+    const { problems, law } = this.#model.check(words(state));
+    const said = new Map<string, string[]>();
+    for (const { field, message } of problems) {
+      const place = placeOf(field, message);
+      said.set(place, [...(said.get(place) ?? []), message]);
+    }
+    for (const [id, name] of [["law", "law"], ["strategy", "own"], ["deadline", "deadline"], ["rho", "rho-job"], ["n", "n"]] as const) {
+      const text = (said.get(id) ?? []).join("\n");
+      const place = byId(`error-${id}`);
+      if (place.textContent !== text) place.textContent = text;
+      if (text) byId(name).setAttribute("aria-invalid", "true");
+      else byId(name).removeAttribute("aria-invalid");
+    }
+    byId("law-note").textContent = law ? described(law) : "";
+  }
+
+  #strategies(): void {
+    this.#on("k", (text) => whole(text, 1, MOST_WORKERS, (k) => ({ k, kind: "first" })));
+    this.#on("after", (text) => (text.trim() ? { after: text.trim(), kind: "hedge" } : null));
+    this.#on("r", (text) => whole(text, 2, 16, (r) => ({ r, kind: "race" })));
+    this.#on("own", (text) => (text.trim() ? { own: text.trim(), kind: "own" } : null));
+  }
+
+  #branches(): void {
+    this.#on("n", (text) => whole(text, 1, MOST_WORKERS, (n) => ({ n })));
+    const slide = byId<HTMLInputElement>("n-slide");
+    slide.max = String(STOPS.length - 1);
+    this.#on("n-slide", (text) => ({ n: STOPS[Number(text)] ?? DEFAULTS.n }));
+    this.#on("seed", (text) => whole(text, 0, Number.MAX_SAFE_INTEGER, (seed) => ({ seed, job: 0 })));
+  }
+
+  #latency(): void {
+    const composed = (): Partial<State> | null => {
+      const [median, unit, sigma] = ["median", "unit", "sigma"].map((id) => byId<HTMLInputElement>(id).value.trim());
+      return Number(median) > 0 && Number(sigma) > 0 ? { law: `lognormal:median=${median}${unit},sigma=${sigma}` } : null;
+    };
+    this.#on("sigma-slide", (text) => {
+      byId<HTMLInputElement>("sigma").value = text;
+      return composed();
+    });
+    for (const id of ["sigma", "median", "unit"]) this.#on(id, composed);
+    this.#on("law", (text) => (text.trim() ? { law: text.trim() } : null));
+  }
+
+  #held(): void {
+    this.#on("deadline", (text) => ({ deadline: text.trim() }));
+    this.#on("required", (text) => optional(text, (required) => ({ required })));
+    this.#on("at-least", (text) => optional(text, (atLeast) => ({ atLeast })));
+    this.#on("rho-job", (text) => share(text, (rhoJob) => ({ rhoJob })));
+    this.#on("rho-branch", (text) => share(text, (rhoBranch) => ({ rhoBranch })));
+  }
+
+  /** Changes the state as the control is used. Text is taken once it is finished, since half of a law is no law. */
+  #on(id: string, change: Change): void {
+    const control = byId<HTMLInputElement | HTMLSelectElement>(id);
+    const take = (): void => {
+      const patch = change(control.value);
+      if (patch) this.#store.set(patch);
+    };
+    if (control.type !== "text") control.addEventListener("input", take);
+    control.addEventListener("change", () => {
+      take();
+      this.#commit();
+    });
+  }
+
+  #set(patch: Partial<State>): void {
+    this.#store.set(patch);
+    this.#commit();
+  }
+
+  #kinds(): HTMLInputElement[] {
+    return [...document.querySelectorAll<HTMLInputElement>("input[name=kind]")];
+  }
+}
+
+function whole(text: string, low: number, high: number, patch: (value: number) => Partial<State>): Partial<State> | null {
+  const value = Number(text);
+  return text.trim() !== "" && Number.isInteger(value) && value >= low && value <= high ? patch(value) : null;
+}
+
+function optional(text: string, patch: (value: number | null) => Partial<State>): Partial<State> | null {
+  return text.trim() === "" ? patch(null) : whole(text, 0, MOST_WORKERS, patch);
+}
+
+function share(text: string, patch: (value: number) => Partial<State>): Partial<State> | null {
+  const value = Number(text);
+  return value >= 0 && value <= 1 ? patch(value) : null;
+}
+
+/** Below which controls a message stands. */
+function placeOf(field: string, message: string): string {
+  if (field === "latency") return "law";
+  if (field === "n" || field === "rho") return field;
+  return field === "required" || /deadline|required|at least/.test(message) ? "deadline" : "strategy";
+}
+
+function described(law: Law): string {
+  const fit = law.fit_error === null ? "" : `; fitted within ${percent(law.fit_error)}`;
+  return `One call: median ${duration(law.p50_s)}, mean ${duration(law.mean_s)}, p99 ${duration(law.p99_s)}${fit}.`;
+}

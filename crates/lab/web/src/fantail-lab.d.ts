@@ -1,0 +1,47 @@
+declare module "fantail-lab/wasm" {
+  const bytes: Uint8Array;
+  export default bytes;
+}
+
+declare module "fantail-lab" {
+  export function initSync(input: { module: Uint8Array }): unknown;
+
+  export class Lab {
+    check(words: string): string;
+    predict(words: string): string;
+    csv(words: string): string;
+    plot(words: string, view?: string): string;
+    exact(words: string): Exact;
+    runner(words: string, first?: number): Runner;
+    read(bytes: Uint8Array): string;
+    keep(name: string, column: number, unit: string): string;
+  }
+
+  export class Exact {
+    returned(plan: number, times: Float64Array): Float64Array;
+    waiting(plan: number, times: Float64Array): Float64Array;
+    density(plan: number, times: Float64Array): Float64Array;
+    times(plan: number, waiting: Float64Array): Float64Array;
+    band(plan: number, jobs: number, waiting: Float64Array): Float64Array;
+    free(): void;
+  }
+
+  export class Runner {
+    run(jobs: number): number;
+    jobs(): number;
+    names(): string[];
+    report(): string | undefined;
+    returned(plan: number, times: Float64Array): Float64Array;
+    times(plan: number, waiting: Float64Array): Float64Array;
+    lanes(plan: number, job: number): string;
+    luck(plan: number, job: number): Float64Array;
+    free(): void;
+  }
+
+  export function command(words: string, jobs?: number): string;
+  export function duration(seconds: number): string;
+  export function percent(share: number): string;
+  export function change(share: number): string;
+  export function amount(value: number): string;
+  export function ingestion(): string;
+}

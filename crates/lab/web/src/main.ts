@@ -1,0 +1,205 @@
+// Puts the page together: one state, one model, and the parts that show and change them.
+
+import { Board } from "./board.ts";
+import { Controls } from "./controls.ts";
+import { Data } from "./data.ts";
+import { announce, byId, copy } from "./dom.ts";
+import { command, ready } from "./glue.ts";
+import { how } from "./how.ts";
+import { Keyboard } from "./keyboard.ts";
+import { Model, Problem } from "./model.ts";
+import { Readouts, type Row } from "./readouts.ts";
+import { Stage } from "./stage.ts";
+import { DEFAULTS, type Kind, type State, Store, words } from "./state.ts";
+import { duration } from "./text.ts";
+import { theme } from "./theme.ts";
+import { BATCH, Trials } from "./trials.ts";
+import { tries } from "./tries.ts";
+import { Address, fromHash, isState, toHash } from "./url.ts";
+import { barrier } from "./views/barrier.ts";
+import { Calls } from "./views/calls.ts";
+import { Explain } from "./views/explain.ts";
+import { Growth } from "./views/growth.ts";
+import { lines } from "./views/lines.ts";
+import { Prices } from "./views/prices.ts";
+import { Tail } from "./views/tail.ts";
+import { Verdicts } from "./views/verdicts.ts";
+import type { Scene } from "./views/view.ts";
+
+ready();
+theme();
+
+const model = new Model();
+const store = new Store(fromHash(isState(location.hash) ? location.hash : ""));
+const address = new Address(store);
+const commit = (): void => address.keep();
+const choose = (kind: Kind): void => {
+  store.set({ kind });
+  commit();
+};
+
+const readouts = new Readouts(byId("readouts"), choose);
+showFigures();
+performance.mark("first-figure");
+
+const controls = new Controls(store, model, commit);
+const stage = new Stage(byId("lanes-view"), store, model, () => address.keep("replace"));
+const tail = new Tail();
+const trials = new Trials(model, (progress) => {
+  readouts.simulate(progress);
+  byId("run-million").textContent = progress.busy && progress.asked > 100 * BATCH ? "Stop" : "×1,000,000";
+  if (!progress.busy || progress.all) tail.draw(scene());
+});
+const board = new Board();
+const data = new Data(byId("data-view"), store, model, commit);
+
+function scene(): Scene {
+  const all = lines(store.now);
+  const current = all.find((line) => line.current) ?? all[0]!;
+  return { state: store.now, model, lines: all, current, trials };
+}
+
+/** The exact figures; everything else may come later. */
+function showFigures(): void {
+  const rows = lines(store.now).map((line): Row => ({ ...line, predicted: model.predict(line.words) }));
+  readouts.show(rows);
+  const current = rows.find((row) => row.current);
+  if (!current || current.predicted instanceof Problem) return;
+  const { p50, p99 } = current.predicted.quantiles_s;
+  announce(`${current.name}: p50 ${duration(p50)}, p99 ${duration(p99)}`);
+}
+
+let played = "";
+
+function show(): void {
+  const { state, current } = scene();
+  showFigures();
+  stage.show(current);
+  const of = { ...current.words, seed: state.seed };
+  if (JSON.stringify(of) !== played) {
+    played = JSON.stringify(of);
+    trials.begin(of);
+  }
+  board.show(scene());
+  const pinned = state.pin !== "";
+  byId("pin").setAttribute("aria-pressed", String(pinned));
+  byId("pin").textContent = pinned ? "Unpin A" : "Pin as A";
+}
+
+let asked = 0;
+store.follow(() => {
+  cancelAnimationFrame(asked);
+  asked = requestAnimationFrame(show);
+});
+
+function views(): void {
+  const growth = new Growth();
+  const verdicts = new Verdicts();
+  const prices = new Prices();
+  const explain = new Explain();
+  byId("curve-views").append(tail.figure.element, growth.figure.element, verdicts.figure.element, prices.element, explain.element);
+  board.add(tail.figure.element, (scene) => tail.draw(scene));
+  board.add(growth.figure.element, (scene) => growth.draw(scene));
+  board.add(verdicts.figure.element, (scene) => verdicts.draw(scene));
+  board.add(prices.element, (scene) => prices.draw(scene));
+  board.add(explain.element, (scene) => explain.draw(scene));
+  for (const view of barrier) {
+    byId("barrier-views").append(view.figure.element);
+    board.add(view.figure.element, (scene) => view.draw(scene));
+  }
+  let calls: Calls | null = null;
+  board.add(byId("calls"), () => {
+    if (calls) return null;
+    calls = new Calls(byId("calls-view"), model);
+    return calls.draw();
+  });
+}
+
+/** The state as it can be carried away: without laws that only this page knows. */
+const portable = (): State => ({ ...store.now, law: data.portable(store.now.law) });
+
+async function copied(text: string, what: string): Promise<void> {
+  announce((await copy(text)) ? `${what} copied` : `${what}: ${text}`, 0);
+}
+
+const link = (): void => void copied(`${location.href.split("#")[0]}#${toHash(portable()) || "strategy=all"}`, "Link");
+const predict = (): void => void copied(command(JSON.stringify(words(portable()))), "Command");
+const simulate = (): void => {
+  const jobs = Math.max(BATCH, trials.runs);
+  void copied(command(JSON.stringify({ ...words(portable()), seed: store.now.seed }), jobs), "Command");
+};
+const pin = (): void => {
+  const { pin, ...rest } = store.now;
+  store.set({ pin: pin ? "" : toHash({ ...rest, pin: "" }) || "strategy=all" });
+  commit();
+};
+const million = (): void => (byId("run-million").textContent === "Stop" ? trials.stop() : trials.more(1_000 * BATCH));
+const reset = (): void => {
+  stage.reset();
+  trials.begin({ ...scene().current.words, seed: store.now.seed });
+};
+const go = (state: State): void => {
+  store.set({ ...state, pin: store.now.pin });
+  commit();
+};
+const change = (patch: (state: State) => Partial<State>): (() => void) => () => {
+  store.set(patch(store.now));
+  commit();
+};
+
+function buttons(): void {
+  const acts: Readonly<Record<string, () => void>> = {
+    "copy-link": link,
+    "copy-predict": predict,
+    "copy-simulate": simulate,
+    pin,
+    reset,
+    "run-many": () => trials.more(BATCH),
+    "run-million": million,
+  };
+  for (const [id, act] of Object.entries(acts)) byId(id).addEventListener("click", act);
+  for (const anchor of document.querySelectorAll<HTMLAnchorElement>("nav a, .skip")) {
+    anchor.addEventListener("click", (event) => {
+      event.preventDefault();
+      const target = byId(anchor.hash.slice(1));
+      target.scrollIntoView();
+      target.tabIndex = -1;
+      target.focus({ preventScroll: true });
+    });
+  }
+}
+
+function keys(): void {
+  const kinds = (["all", "first", "hedge", "race", "own"] as const).map((kind, i) => ({
+    key: String(i + 1),
+    says: { all: "Wait for all", first: "First k", hedge: "Hedge", race: "Race", own: "Plan in words" }[kind],
+    act: () => choose(kind),
+  }));
+  const sigma = (by: number): (() => void) => () => controls.sigma(by);
+  new Keyboard([
+    ...kinds,
+    { key: " ", says: "Run, pause, go on", act: () => stage.run() },
+    { key: "s", says: "Step", act: () => stage.step() },
+    { key: "r", says: "Reset", act: reset },
+    { key: "m", says: "Run ×1,000", act: () => trials.more(BATCH) },
+    { key: "M", says: "Run ×1,000,000, or stop", act: million },
+    { key: "+", says: "One worker more", act: change(({ n }) => ({ n: Math.min(1_000, n + 1) })) },
+    { key: "-", says: "One worker less", act: change(({ n }) => ({ n: Math.max(1, n - 1) })) },
+    { key: ".", says: "k one more", act: change(({ k, n }) => ({ k: Math.min(n, k + 1), kind: "first" })) },
+    { key: ",", says: "k one less", act: change(({ k }) => ({ k: Math.max(1, k - 1), kind: "first" })) },
+    { key: "]", says: "Sigma more", act: sigma(0.05) },
+    { key: "[", says: "Sigma less", act: sigma(-0.05) },
+    { key: "x", says: "Another seed", act: change(({ seed }) => ({ seed: seed + 1, job: 0 })) },
+    { key: "p", says: "Pin as A, unpin", act: pin },
+    { key: "l", says: "Copy link", act: link },
+    { key: "c", says: "Copy as command", act: predict },
+    { key: "0", says: "Defaults", act: change(({ pin }) => ({ ...DEFAULTS, pin })) },
+  ]);
+}
+
+views();
+buttons();
+keys();
+how(byId("how-view"), model);
+tries(byId("tries-list"), model, go);
+show();

@@ -1,0 +1,124 @@
+// Runs of the plan that is looked at, played while the page is idle.
+
+import type { Simulated } from "./face.ts";
+import type { Runner } from "./glue.ts";
+import { type Work, whenIdle } from "./idle.ts";
+import { type Model, Problem, report } from "./model.ts";
+import type { Words } from "./state.ts";
+
+/** What a press of the button adds. */
+export const BATCH = 1_000;
+
+/** How long one piece of work should take, in milliseconds. */
+const PIECE_MS = 4;
+
+export interface Progress {
+  /** All runs so far. */
+  readonly all: Simulated | null;
+  /** Those of the last batch, where there were several. */
+  readonly last: Simulated | null;
+  /** How many are asked for, with those that are there. */
+  readonly asked: number;
+  readonly busy: boolean;
+}
+
+export class Trials {
+  readonly #model: Model;
+  readonly #told: (progress: Progress) => void;
+  #words: Words | null = null;
+  #runs: Runner | null = null;
+  #all: Simulated | null = null;
+  #last: Simulated | null = null;
+  #done = 0;
+  #asked = 0;
+  #pace = 50;
+  #work: Work | null = null;
+
+  /** `told` is called whenever there is news. */
+  constructor(model: Model, told: (progress: Progress) => void) {
+    this.#model = model;
+    this.#told = told;
+  }
+
+  /** How many runs there are. */
+  get runs(): number {
+    return this.#done;
+  }
+
+  /** Other words: all starts anew, with one batch. */
+  begin(words: Words): void {
+    this.#work?.cancel();
+    this.#work = null;
+    this.#runs?.free();
+    this.#words = words;
+    this.#done = 0;
+    this.#asked = 0;
+    this.#all = this.#last = null;
+    const runs = this.#model.runner(words);
+    this.#runs = runs instanceof Problem ? null : runs;
+    if (this.#runs) this.more(BATCH);
+    else this.#tell();
+  }
+
+  /** Plays so many runs more. */
+  more(jobs: number): void {
+    if (!this.#runs) return;
+    this.#asked += jobs;
+    if (this.#work === null) this.#start();
+    this.#tell();
+  }
+
+  /** Leaves it at the runs that are there. */
+  stop(): void {
+    this.#work?.cancel();
+    this.#work = null;
+    this.#asked = this.#done;
+    this.#read();
+  }
+
+  /** Times by which all but these shares of the runs have returned. */
+  times(waiting: Float64Array): Float64Array | null {
+    return this.#runs && this.#done > 0 ? this.#runs.times(0, waiting) : null;
+  }
+
+  #start(): void {
+    let told = performance.now();
+    const piece = (): boolean => {
+      const jobs = Math.min(this.#pace, this.#asked - this.#done, BATCH - (this.#done % BATCH));
+      const before = performance.now();
+      this.#runs?.run(jobs);
+      const took = Math.max(0.05, performance.now() - before);
+      this.#pace = Math.max(1, Math.min(BATCH, Math.round((jobs * PIECE_MS) / took)));
+      this.#done += jobs;
+      if (performance.now() - told > 400) {
+        told = performance.now();
+        this.#read();
+      }
+      return this.#done >= this.#asked;
+    };
+    this.#work = whenIdle(piece, () => {
+      this.#work = null;
+      this.#batch();
+      this.#read();
+    });
+  }
+
+  /** The last thousand by themselves, if there were others before. */
+  #batch(): void {
+    if (!this.#words || this.#done <= BATCH) return;
+    const runs = this.#model.runner(this.#words, this.#done - BATCH);
+    if (runs instanceof Problem) return;
+    runs.run(BATCH);
+    this.#last = report(runs)?.plans[0] ?? null;
+    runs.free();
+  }
+
+  #read(): void {
+    this.#all = this.#runs && this.#done > 0 ? (report(this.#runs)?.plans[0] ?? null) : null;
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#told({ all: this.#all, last: this.#last, asked: this.#asked, busy: this.#work !== null });
+  }
+}

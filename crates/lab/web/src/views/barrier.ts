@@ -1,0 +1,85 @@
+// What waiting for all costs, in seven pictures that follow the law of one call.
+
+import { Figure } from "../chart/figure.ts";
+import { Problem } from "../model.ts";
+import type { Words } from "../state.ts";
+import { chart } from "./picture.ts";
+import type { Scene, View } from "./view.ts";
+
+interface Spec {
+  readonly name: string;
+  readonly title: string;
+  readonly note: string;
+  readonly view: string;
+  /** What it is drawn of, given the law of one call. */
+  readonly of: (latency: string) => Words;
+}
+
+const one = (latency: string): Words => ({ n: 1, latency, strategies: ["all"] });
+const along = (sweep: string, ...strategies: string[]) => (latency: string): Words => ({ n: null, latency, strategies, sweep });
+
+const SPECS: readonly Spec[] = [
+  {
+    name: "density",
+    title: "One call is skewed",
+    note: "Most calls are quick, a few take several times as long, none takes less than nothing. The dashed normal of the same mean and deviation has calls that end before they begin, and none of the tail. Mode, median and mean lie apart: there is no one typical latency.",
+    view: "pdf",
+    of: one,
+  },
+  {
+    name: "share",
+    title: "What has come back, by when",
+    note: "The call’s share returned nears 100 % slowly; the normal’s is there early. What a barrier waits for is the last bit.",
+    view: "cdf",
+    of: one,
+  },
+  {
+    name: "slowest",
+    title: "The slowest of n",
+    note: "If one call is back with probability F, all of n independent ones are with Fⁿ: at any time that is worse for more of them, though no call became slower.",
+    view: "cdf",
+    of: along("n=1..1000:4", "all"),
+  },
+  {
+    name: "growth",
+    title: "How it grows with n",
+    note: "Mean and spread grow slowly and without end; the bands hold 68 % and 95 % of the jobs. The asymptotes are scaling laws: close in shape, not in value.",
+    view: "times",
+    of: along("n=1..1000:25", "all"),
+  },
+  {
+    name: "fractions",
+    title: "Not waiting for all",
+    note: "Without the last 5 % the wait settles at the call’s own p95, without the slower half at its median. But 95 % of n, rounded up, is all of n below n = 20: the first tooth.",
+    view: "times",
+    of: along("n=1..1000:60", "all", "share:95%", "share:50%"),
+  },
+  {
+    name: "copies",
+    title: "Asking twice",
+    note: "Two calls at once do not flatten the curve, they turn √(2 ln n) into √(ln n), for twice the requests. A copy after p95 gets part of that for a twentieth of them.",
+    view: "times",
+    of: along("n=1..1000:25", "all", "hedge:p95", "race:2"),
+  },
+  {
+    name: "spread",
+    title: "What sigma does to a hundred calls",
+    note: "For many branches less spread is worth more than anything: 0.1 off sigma shortens the job by far more than calls that are a tenth faster. Drawn for log-normal calls with the median at hand.",
+    view: "times",
+    of: (latency) => ({ n: 100, latency, strategies: ["all"], sweep: "sigma=0.1..1.2:23" }),
+  },
+];
+
+export const barrier: readonly View[] = SPECS.map((spec) => {
+  const figure = new Figure({ name: spec.name, title: spec.title, note: spec.note, height: 260 });
+  const draw = ({ model, state }: Scene): (() => boolean) => {
+    return () => {
+      const found = model.picture(spec.of(state.law), spec.view);
+      const panel = found instanceof Problem ? undefined : found?.panels[0];
+      if (panel && !(found instanceof Problem) && found) figure.show(chart(panel, spec.title, found.description));
+      else figure.none(found instanceof Problem ? found.text : "There is nothing to draw.");
+      return true;
+    };
+  };
+  return { figure, draw };
+});

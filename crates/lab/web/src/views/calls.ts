@@ -1,0 +1,95 @@
+// A pipeline of five calls of a model for each document: one after the other, all at once, and under a plan.
+
+import { h } from "../dom.ts";
+import { type Runner, ingestion } from "../glue.ts";
+import { key, picture, spanOf, table } from "../lanes.ts";
+import type { Played, Simulated } from "../face.ts";
+import { type Model, Problem, lanes, report } from "../model.ts";
+import { change, count, duration, percent } from "../text.ts";
+import { files } from "../chart/twin.ts";
+import type { Hue } from "../look.ts";
+
+const HUES: Readonly<Record<string, Hue>> = { sequential: "own", concurrent: "all", bounded: "hedge" };
+const SAYS: Readonly<Record<string, string>> = {
+  sequential: "One after the other",
+  concurrent: "All at once",
+  bounded: "Under a plan",
+};
+
+/** Documents whose lanes can be shown. */
+const DOCUMENTS = 10_000;
+
+export class Calls {
+  readonly #figures = h("div");
+  readonly #lanes = h("div", { class: "calls" });
+  readonly #document = h("input", { type: "number", id: "document", min: 1, max: DOCUMENTS, step: 1, value: 1 });
+  #runner: Runner | null = null;
+
+  constructor(host: HTMLElement, model: Model) {
+    host.append(
+      h("p", { class: "prose" }, "Five calls fill in one document. One after the other, their times add up, and sums are calm. All at once, the document is as late as its slowest call, and five calls in one instant can drain the account’s rate: a call that is turned away comes back 13 s later. Under a plan a gate holds calls back, a deadline ends the wait, and three of the five fields are required. Each row is played by the machine that runs plans, against the same simulated account."),
+      this.#figures,
+      h("div", { class: "heading" }, h("label", {}, "Document ", this.#document), h("span", { class: "note" }, "the same document under each")),
+      this.#lanes,
+    );
+    const runner = model.runner({ file: { name: "ingestion.toml", text: ingestion() }, seed: 7 });
+    this.#runner = runner instanceof Problem ? null : runner;
+    if (runner instanceof Problem) this.#figures.append(h("p", { class: "refused" }, runner.text));
+    this.#document.addEventListener("change", () => this.#show());
+  }
+
+  /** What is left to do, in pieces. */
+  draw(): () => boolean {
+    let done = 0;
+    return () => {
+      if (!this.#runner) return true;
+      if (done++ === 0) {
+        this.#runner.run(DOCUMENTS);
+        this.#tabulate();
+        return false;
+      }
+      this.#show();
+      return true;
+    };
+  }
+
+  #tabulate(): void {
+    const played: Played | null = this.#runner ? report(this.#runner) : null;
+    if (!played) return;
+    const { plans } = played;
+    const row = (name: string, cell: (plan: Simulated) => string): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), ...plans.map((plan) => h("td", {}, cell(plan))));
+    const head = h("tr", {}, h("td"), ...plans.map(({ name }) => h("th", { scope: "col" }, SAYS[name] ?? name)));
+    const body = h(
+      "tbody",
+      {},
+      row("p50", (plan) => duration(plan.quantiles_s["p50"])),
+      row("p99", (plan) => duration(plan.quantiles_s["p99"])),
+      row("complete", (plan) => percent(plan.complete)),
+      row("partial", (plan) => percent(plan.partial)),
+      row("failed", (plan) => percent(plan.failed)),
+      row("extra requests", (plan) => change(plan.extra_requests)),
+      row("documents that met 429", (plan) => percent(plan.rejected_429_jobs)),
+    );
+    const caption = h("caption", {}, `${count(plans[0]?.jobs ?? 0, "document", "documents")} each, simulated`);
+    this.#figures.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Three ways to make five calls" }, h("table", { id: "calls-table" }, caption, h("thead", {}, head), body)));
+  }
+
+  #show(): void {
+    const runner = this.#runner;
+    if (!runner) return;
+    const index = Math.max(1, Math.min(DOCUMENTS, Math.trunc(Number(this.#document.value)) || 1)) - 1;
+    const jobs = runner.names().map((name, plan) => ({ name, job: lanes(runner, index, plan) }));
+    const span = Math.max(...jobs.map(({ job }) => (job.lanes ? spanOf({ lanes: job.lanes, luck: new Float64Array() }) : 0)));
+    const width = Math.max(280, Math.floor(this.#lanes.clientWidth));
+    this.#lanes.replaceChildren(
+      ...jobs.flatMap(({ name, job }) => {
+        if (!job.lanes) return [];
+        const shown = { lanes: job.lanes, luck: new Float64Array() };
+        const { svg } = picture(shown, { hue: HUES[name] ?? "all", span, width, named: true });
+        const twin = h("details", { class: "twin" }, h("summary", {}, "Table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(shown)));
+        const saves = files(`document-${name}`, () => svg, () => table(shown).innerText);
+        return [h("figure", {}, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(shown), svg, h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)))];
+      }),
+    );
+  }
+}
