@@ -1,10 +1,6 @@
-declare module "fantail-lab/wasm" {
-  const bytes: Uint8Array;
-  export default bytes;
-}
-
-declare module "fantail-lab" {
-  export function initSync(input: { module: Uint8Array }): unknown;
+// The glue that wasm-bindgen writes, as the page uses it: so that types can be checked before the crate is built.
+declare module "*/fantail_lab.js" {
+  export function initSync(input: { module: Uint8Array<ArrayBuffer> }): unknown;
 
   export class Lab {
     check(words: string): string;
@@ -42,6 +38,5 @@ declare module "fantail-lab" {
   export function duration(seconds: number): string;
   export function percent(share: number): string;
   export function change(share: number): string;
-  export function amount(value: number): string;
   export function ingestion(): string;
 }

@@ -17,6 +17,8 @@ export interface Column {
   /** Drawn with this dash instead of the hue's. */
   readonly dash?: string;
   readonly weight?: "thin" | "bold";
+  /** Its name stands at its last value too. */
+  readonly named?: boolean;
   /** Filled with this pattern. */
   readonly pattern?: "diagonal" | "cross" | "dots";
 }
@@ -57,7 +59,7 @@ export function draw(chart: Chart, width: number, height: number): { svg: SVGSVG
   const up = chart.turned ? chart.gridAxis : chart.valueAxis;
   const upTicks = ticks(up, Math.max(3, Math.floor(height / 42)));
   const widest = Math.max(...upTicks.map((value) => up.tick(value).length), 2);
-  const frame: Frame = { left: 12 + widest * LETTER, right: width - 14, top: 26, bottom: height - 38 };
+  const frame: Frame = { left: 12 + widest * LETTER, right: width - 22, top: 26, bottom: height - 38 };
   const id = fresh("chart");
   const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-t ${id}-d` });
   svg.append(s("title", { id: `${id}-t` }, chart.title), s("desc", { id: `${id}-d` }, chart.says), defs(id, frame));
@@ -65,7 +67,7 @@ export function draw(chart: Chart, width: number, height: number): { svg: SVGSVG
   const inner = s("g", { "clip-path": `url(#${id}-clip)` });
   const order = { band: 0, line: 1, dots: 2 };
   for (const column of [...chart.columns].sort((a, b) => order[a.kind] - order[b.kind])) inner.append(drawn(chart, column, frame, id));
-  svg.append(inner, ...marks(chart, frame));
+  svg.append(inner, ...names(chart, frame), ...marks(chart, frame));
   return { svg, frame };
 }
 
@@ -152,6 +154,21 @@ function path(points: readonly (readonly [number, number])[]): string {
     pen = "L";
   }
   return d;
+}
+
+/** The names at the right ends of the columns that want it, each on a line of its own. */
+function names(chart: Chart, frame: Frame): SVGElement[] {
+  const last = chart.grid.length - 1;
+  const ends = chart.columns
+    .filter((column) => column.named)
+    .map((column) => ({ column, y: point(chart, frame, chart.grid[last] ?? NaN, column.values[last] ?? NaN)[1] - 6 }))
+    .filter(({ y }) => Number.isFinite(y))
+    .sort((a, b) => b.y - a.y);
+  let edge = Infinity;
+  return ends.map(({ column, y }) => {
+    edge = Math.min(y, edge - 13);
+    return s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
+  });
 }
 
 function marks(chart: Chart, frame: Frame): SVGElement[] {

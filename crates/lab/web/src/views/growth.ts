@@ -33,8 +33,8 @@ export class Growth implements View {
       const columns = found.flatMap(({ line, p50, p99 }): Column[] => {
         const weight = line.current ? "bold" : "thin";
         return [
-          { name: `${line.name} p99`, hue: line.hue, kind: "line", values: p99, weight },
-          { name: `${line.name} p50`, hue: line.hue, kind: "line", values: p50, weight, dash: "2 3" },
+          { name: `${line.name} p99`, hue: line.hue, kind: "line", values: p99, weight, dash: "", named: true },
+          { name: `${line.name} p50`, hue: line.hue, kind: "line", values: p50, weight, dash: "3 3", named: true },
         ];
       });
       const most = Math.max(...found.flatMap(({ p99 }) => p99.filter(Number.isFinite)), 0);

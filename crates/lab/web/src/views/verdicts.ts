@@ -10,11 +10,12 @@ import type { Scene, View } from "./view.ts";
 
 const VALUES = 61;
 
+const NOTE = "A job that lacks only optional branches at its deadline is partial. State how many are required, or the fewest that a result may hold, and see what that saves.";
+
 export class Verdicts implements View {
   readonly figure = new Figure({
     name: "verdicts",
     title: "How jobs end, against their deadline",
-    note: "A job that lacks only optional branches at its deadline is partial. State how many are required, or the fewest that a result may hold, and see what that saves.",
   });
 
   draw(scene: Scene): (() => boolean) | null {
@@ -27,11 +28,13 @@ export class Verdicts implements View {
     const [complete, partial, failed] = [0, 1, 2].map(() => grid.map(() => NaN)) as [number[], number[], number[]];
     const stated = model.predict(current.words);
     const deadline = stated instanceof Problem ? null : stated.plan.deadline_s;
+    let refused = "";
     let i = 0;
     return () => {
       const words = { ...free, strategies: [`${free.strategies[0]}+deadline:${grid[i]}s`] };
       const predicted = model.predict(words);
-      if (!(predicted instanceof Problem)) {
+      if (predicted instanceof Problem) refused = `None below ${duration(grid[i])}: ${predicted.text.split("\n")[0]}.`;
+      else {
         complete[i] = predicted.complete ?? NaN;
         partial[i] = predicted.partial ?? NaN;
         failed[i] = predicted.failed ?? NaN;
@@ -47,7 +50,7 @@ export class Verdicts implements View {
       const across: Axis = { kind: "linear", label: "deadline", from: 0, to: end, tick, format: duration };
       const up: Axis = { kind: "linear", label: "share of jobs", from: 0, to: 1, tick: portion, format: percent };
       const marks = deadline === null ? [] : [{ at: deadline, on: "grid" as const, label: `deadline ${duration(deadline)}` }];
-      this.figure.show({ title: "Shares of complete, partial and failed jobs against the deadline", says: `Of ${free.strategies[0]}.`, grid, gridAxis: across, valueAxis: up, columns, marks });
+      this.figure.show({ title: "Shares of complete, partial and failed jobs against the deadline", says: `Of ${free.strategies[0]}.`, grid, gridAxis: across, valueAxis: up, columns, marks }, refused || NOTE);
       return true;
     };
   }
