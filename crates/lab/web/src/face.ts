@@ -76,6 +76,13 @@ export interface Lanes {
   readonly branches: readonly Lane[];
 }
 
+/** A job with the luck of its calls. */
+export interface Job {
+  readonly lanes: Lanes;
+  /** How long the first attempt of each branch would take. */
+  readonly luck: Float64Array;
+}
+
 export interface Lane {
   readonly name: string;
   readonly required: boolean;

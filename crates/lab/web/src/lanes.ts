@@ -1,7 +1,7 @@
 // One job as lanes: a bar for each attempt, and lines for what the job waited for.
 
 import { fresh, h, s } from "./dom.ts";
-import type { Attempt, Lane, Lanes } from "./face.ts";
+import type { Attempt, Job, Lane, Lanes } from "./face.ts";
 import type { Hue } from "./look.ts";
 import { duration, tick } from "./text.ts";
 import { type Axis, ticks } from "./chart/scale.ts";
@@ -56,13 +56,6 @@ const started = (attempt: Attempt): number | null => attempt.spans.find((span) =
 export function would(attempt: Attempt, luck: number | undefined): number | null {
   const from = started(attempt);
   return attempt.number === 0 && attempt.end === "dropped" && from !== null && luck !== undefined ? from + luck : null;
-}
-
-/** A job with the luck of its calls. */
-export interface Job {
-  readonly lanes: Lanes;
-  /** How long the first attempt of each branch would take. */
-  readonly luck: Float64Array;
 }
 
 /** A picture of a job that is revealed as time goes by. */

@@ -1,13 +1,13 @@
 // The model as the page asks it: words in, figures out, each asked once.
 
-import type { Check, FileFound, Lanes, LawFound, Picture, Played, Predicted, Prediction } from "./face.ts";
+import type { Check, FileFound, Job, Lanes, LawFound, Picture, Played, Predicted, Prediction } from "./face.ts";
 import { type Exact, Lab, type Runner } from "./glue.ts";
 import type { Words } from "./state.ts";
 
-/** A plan file with its scenario, to be played. */
+/** A plan file, which says all that words would. */
 export interface Story {
   readonly file: { readonly name: string; readonly text: string };
-  readonly seed: number;
+  readonly seed?: number;
 }
 
 /** What the model says of words that it cannot take. */
@@ -44,7 +44,7 @@ export class Model {
   }
 
   /** The figures of all strategies and of all values of a sweep. */
-  predictions(words: Words): readonly Predicted[] | Problem {
+  predictions(words: Words | Story): readonly Predicted[] | Problem {
     return this.#once("predict", words, (text) => (JSON.parse(this.#lab.predict(text)) as Prediction).strategies);
   }
 
@@ -112,7 +112,7 @@ export class Model {
     return read(exact);
   }
 
-  #once<T>(what: string, words: Words, ask: (text: string) => T): T | Problem {
+  #once<T>(what: string, words: Words | Story, ask: (text: string) => T): T | Problem {
     const text = JSON.stringify(words);
     const key = `${what} ${text}`;
     if (this.#kept.has(key)) return this.#kept.get(key) as T | Problem;
@@ -128,10 +128,25 @@ export class Model {
   }
 }
 
-/** What runs say of the first plan. */
+/** What runs say. */
 export const report = (runner: Runner): Played | null => JSON.parse(runner.report() ?? "null") as Played | null;
 
-/** One job of a runner, and how long its first attempts would take. */
-export function lanes(runner: Runner, job: number, plan = 0): { lanes: Lanes | null; luck: Float64Array } {
-  return { lanes: JSON.parse(runner.lanes(plan, job)) as Lanes | null, luck: runner.luck(plan, job) };
+/** Plays runs; what is wrong when they take longer than time counts. */
+export function play(runner: Runner, jobs: number): Problem | null {
+  try {
+    runner.run(jobs);
+    return null;
+  } catch (cause) {
+    return new Problem(cause);
+  }
+}
+
+/** One job of a runner, and how long its first attempts would take; `null` when it takes longer than time counts. */
+export function jobOf(runner: Runner, job: number, plan = 0): Job | null {
+  try {
+    const lanes = JSON.parse(runner.lanes(plan, job)) as Lanes | null;
+    return lanes && { lanes, luck: runner.luck(plan, job) };
+  } catch {
+    return null;
+  }
 }

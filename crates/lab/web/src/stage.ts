@@ -1,9 +1,10 @@
 // The lanes on the page: which job is shown, and the clock that plays it.
 
 import { announce, byId, h } from "./dom.ts";
+import type { Job } from "./face.ts";
 import type { Runner } from "./glue.ts";
-import { type Job, type Picture, csv, key, moments, picture, sentence, spanOf, table } from "./lanes.ts";
-import { type Model, Problem, lanes } from "./model.ts";
+import { type Picture, csv, key, moments, picture, sentence, spanOf, table } from "./lanes.ts";
+import { type Model, Problem, jobOf } from "./model.ts";
 import { type Phase, Playback } from "./playback.ts";
 import type { Store } from "./state.ts";
 import { files } from "./chart/twin.ts";
@@ -60,8 +61,7 @@ export class Stage {
     this.#line = line;
     this.#of = of;
     this.#shown = shown;
-    const found = this.#runner ? lanes(this.#runner, job) : null;
-    this.#job = found?.lanes ? { lanes: found.lanes, luck: found.luck } : null;
+    this.#job = this.#runner && jobOf(this.#runner, job);
     this.#draw();
   }
 

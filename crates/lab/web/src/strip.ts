@@ -1,7 +1,8 @@
 // Many branches of one job: thin bars, shortest first, so that the tail of the job can be seen as such.
 
 import { s } from "./dom.ts";
-import { type Fate, FATES, type Job, fate, settled, would } from "./lanes.ts";
+import type { Job } from "./face.ts";
+import { type Fate, FATES, fate, settled, would } from "./lanes.ts";
 
 /** The bars, one path for each fate, from `top` on and `rows` high. */
 export function strip({ lanes, luck }: Job, x: (seconds: number) => number, top: number, rows: number, id: string): SVGElement {

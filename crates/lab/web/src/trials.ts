@@ -3,7 +3,7 @@
 import type { Simulated } from "./face.ts";
 import type { Runner } from "./glue.ts";
 import { type Work, whenIdle } from "./idle.ts";
-import { type Model, Problem, report } from "./model.ts";
+import { type Model, Problem, play, report } from "./model.ts";
 import type { Words } from "./state.ts";
 
 /** What a press of the button adds. */
@@ -86,7 +86,10 @@ export class Trials {
     const piece = (): boolean => {
       const jobs = Math.min(this.#pace, this.#asked - this.#done, BATCH - (this.#done % BATCH));
       const before = performance.now();
-      this.#runs?.run(jobs);
+      if (!this.#runs || play(this.#runs, jobs)) {
+        this.#asked = this.#done;
+        return true;
+      }
       const took = Math.max(0.05, performance.now() - before);
       this.#pace = Math.max(1, Math.min(BATCH, Math.round((jobs * PIECE_MS) / took)));
       this.#done += jobs;
@@ -108,7 +111,7 @@ export class Trials {
     if (!this.#words || this.#done <= BATCH) return;
     const runs = this.#model.runner(this.#words, this.#done - BATCH);
     if (runs instanceof Problem) return;
-    runs.run(BATCH);
+    play(runs, BATCH);
     this.#last = report(runs)?.plans[0] ?? null;
     runs.free();
   }

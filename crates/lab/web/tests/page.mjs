@@ -9,8 +9,10 @@ import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The page that is tested: the built one, or the file that FANTAIL_LAB_PAGE names. */
+/** The page that is tested: the built one, or the file or address that FANTAIL_LAB_PAGE names. */
 export const PAGE = process.env.FANTAIL_LAB_PAGE ?? join(here, "../../dist/index.html");
+const SERVED = PAGE.startsWith("http");
+const ADDRESS = SERVED ? PAGE : pathToFileURL(PAGE).href;
 
 /** The command that is compared with, or the one that FANTAIL_BIN names. */
 const COMMAND = process.env.FANTAIL_BIN ?? join(here, "../../../../target/release/fantail");
@@ -32,7 +34,7 @@ export class Browser {
       executablePath: process.env.FANTAIL_CHROMIUM ?? "/usr/bin/chromium",
       args: FLAGS,
       viewport: { width: 1440, height: 1000 },
-      offline: true,
+      offline: !SERVED,
       acceptDownloads: true,
       ...options,
     });
@@ -48,14 +50,13 @@ export class Browser {
   }
 
   /** The page with this state. */
-  async page(hash = "", before) {
+  async page(hash = "") {
     const page = await this.context.newPage();
     page.setDefaultTimeout(20_000);
     page.on("pageerror", (error) => this.errors.push(String(error.stack ?? error)));
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && this.errors.push(message.text()));
-    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || this.requests.push(request.url()));
-    await before?.(page);
-    await page.goto(pathToFileURL(PAGE).href + (hash ? `#${hash}` : ""));
+    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || request.url().startsWith(ADDRESS) || this.requests.push(request.url()));
+    await page.goto(ADDRESS + (hash ? `#${hash}` : ""));
     await page.waitForSelector("#exact-p50, .refused");
     return page;
   }

@@ -2,9 +2,9 @@
 
 import { h } from "../dom.ts";
 import { type Runner, ingestion } from "../glue.ts";
-import { key, picture, spanOf, table } from "../lanes.ts";
+import { csv, key, picture, spanOf, table } from "../lanes.ts";
 import type { Played, Simulated } from "../face.ts";
-import { type Model, Problem, lanes, report } from "../model.ts";
+import { type Model, Problem, jobOf, play, report } from "../model.ts";
 import { change, count, duration, percent } from "../text.ts";
 import { files } from "../chart/twin.ts";
 import type { Hue } from "../look.ts";
@@ -44,8 +44,7 @@ export class Calls {
     return () => {
       if (!this.#runner) return true;
       if (done++ === 0) {
-        this.#runner.run(DOCUMENTS);
-        this.#tabulate();
+        if (play(this.#runner, DOCUMENTS) === null) this.#tabulate();
         return false;
       }
       this.#show();
@@ -78,17 +77,19 @@ export class Calls {
     const runner = this.#runner;
     if (!runner) return;
     const index = Math.max(1, Math.min(DOCUMENTS, Math.trunc(Number(this.#document.value)) || 1)) - 1;
-    const jobs = runner.names().map((name, plan) => ({ name, job: lanes(runner, index, plan) }));
-    const span = Math.max(...jobs.map(({ job }) => (job.lanes ? spanOf({ lanes: job.lanes, luck: new Float64Array() }) : 0)));
+    const jobs = runner.names().flatMap((name, plan) => {
+      const job = jobOf(runner, index, plan);
+      // What a call would take uncut says little here: a call that is turned away comes back later.
+      return job ? [{ name, job: { lanes: job.lanes, luck: new Float64Array() } }] : [];
+    });
+    const span = Math.max(...jobs.map(({ job }) => spanOf(job)));
     const width = Math.max(280, Math.floor(this.#lanes.clientWidth));
     this.#lanes.replaceChildren(
-      ...jobs.flatMap(({ name, job }) => {
-        if (!job.lanes) return [];
-        const shown = { lanes: job.lanes, luck: new Float64Array() };
-        const { svg } = picture(shown, { hue: HUES[name] ?? "all", span, width, named: true });
-        const twin = h("details", { class: "twin" }, h("summary", {}, "Table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(shown)));
-        const saves = files(`document-${name}`, () => svg, () => table(shown).innerText);
-        return [h("figure", {}, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(shown), svg, h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)))];
+      ...jobs.map(({ name, job }) => {
+        const { svg } = picture(job, { hue: HUES[name] ?? "all", span, width, named: true });
+        const twin = h("details", { class: "twin" }, h("summary", {}, "Table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)));
+        const saves = files(`document-${name}`, () => svg, () => csv(job));
+        return h("figure", { id: `figure-document-${name}` }, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(job), svg, h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)));
       }),
     );
   }

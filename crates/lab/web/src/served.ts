@@ -1,0 +1,63 @@
+// Opened at a gateway: its plans, what was predicted of them, and what was measured since it started.
+
+import { h } from "./dom.ts";
+import type { Predicted } from "./face.ts";
+import { type Model, Problem, type Story } from "./model.ts";
+import { count, duration, percent } from "./text.ts";
+
+/** What a gateway says of itself; `null` where none is behind the page. */
+interface Served {
+  readonly file: Story["file"];
+  /** How long it has been measuring, in seconds. */
+  readonly since_s: number;
+  readonly plans: readonly Measured[];
+}
+
+interface Measured {
+  readonly name: string;
+  readonly jobs: number;
+  readonly quantiles_s: Readonly<Record<string, number | null>>;
+  readonly complete: number | null;
+  readonly partial: number | null;
+  readonly failed: number | null;
+}
+
+const EVERY_MS = 5_000;
+const QUANTILES = ["p50", "p90", "p99", "p99.9"];
+
+/** Shows in `host` what is served, again and again, if the page comes from a gateway. */
+export async function served(host: HTMLElement, model: Model): Promise<void> {
+  if (!location.protocol.startsWith("http")) return;
+  const ask = async (): Promise<Served | null> => {
+    const answer = await fetch("served.json");
+    return answer.ok ? ((await answer.json()) as Served | null) : null;
+  };
+  const first = await ask().catch(() => null);
+  if (!first) return;
+  host.hidden = false;
+  show(host, model, first);
+  setInterval(() => {
+    if (document.visibilityState !== "visible") return;
+    ask().then(
+      (next) => next && show(host, model, next),
+      () => {},
+    );
+  }, EVERY_MS);
+}
+
+function show(host: HTMLElement, model: Model, { file, since_s, plans }: Served): void {
+  const predictions = model.predictions({ file });
+  const predicted = new Map<string, Predicted>(predictions instanceof Problem ? [] : predictions.map((plan) => [plan.name, plan]));
+  const rows = plans.flatMap((plan) => {
+    const exact = predicted.get(plan.name);
+    const cells = (of: Omit<Measured, "name" | "jobs">): string[] => [...QUANTILES.map((name) => duration(of.quantiles_s[name])), percent(of.complete), percent(of.partial), percent(of.failed)];
+    const row = (name: string, texts: readonly string[]): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), ...texts.map((text) => h("td", {}, text)));
+    const measured = plan.jobs ? cells(plan) : [];
+    return [...(exact ? [row(`${plan.name}, predicted`, cells(exact))] : []), row(`${plan.name}, measured over ${count(plan.jobs, "job", "jobs")}`, measured)];
+  });
+  const head = ["Plan", ...QUANTILES, "complete", "partial", "failed"].map((name) => h("th", { scope: "col" }, name));
+  host.replaceChildren(
+    h("h2", { class: "quiet" }, `Served from ${file.name}, for ${duration(since_s)}`),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Predicted and measured" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+  );
+}
