@@ -12,6 +12,9 @@ pub struct Ledger {
     pub copies: Attempts,
     /// The attempts in place of those that failed.
     pub failovers: Attempts,
+    /// The primaries that ran on although the job needed them no more: the extra load of observing. Above they count as
+    /// lost or censored, with the time until then.
+    pub kept: Kept,
     /// Attempts that never started, in the order of [`Refusal::ALL`].
     refusals: [u64; Refusal::ALL.len()],
 }
@@ -31,6 +34,36 @@ pub struct Attempts {
     pub censored: u64,
     /// Time under a permit, summed.
     pub busy: Time,
+}
+
+/// What became of the attempts that were kept. Once none of them runs, `kept = answered + failed + censored`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Ran on.
+    pub kept: u64,
+    /// Answered all the same.
+    pub answered: u64,
+    /// Ended in an error.
+    pub failed: u64,
+    /// Cut by the deadline, the attempt timeout, or when the job was dropped.
+    pub censored: u64,
+    /// Time under a permit from when the job needed them no more, summed.
+    pub busy: Time,
+}
+
+impl Kept {
+    /// Kept and not ended.
+    pub fn running(&self) -> u64 {
+        self.kept - self.answered - self.failed - self.censored
+    }
+
+    fn add(&mut self, other: &Kept) {
+        self.kept += other.kept;
+        self.answered += other.answered;
+        self.failed += other.failed;
+        self.censored += other.censored;
+        self.busy = self.busy.saturating_add(other.busy);
+    }
 }
 
 impl Attempts {
@@ -94,6 +127,7 @@ impl Ledger {
         self.primaries.add(&other.primaries);
         self.copies.add(&other.copies);
         self.failovers.add(&other.failovers);
+        self.kept.add(&other.kept);
         for (mine, theirs) in self.refusals.iter_mut().zip(other.refusals) {
             *mine += theirs;
         }

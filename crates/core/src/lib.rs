@@ -17,7 +17,7 @@ mod time;
 
 pub use budget::Budget;
 pub use job::Job;
-pub use ledger::{Attempts, Ledger};
+pub use ledger::{Attempts, Kept, Ledger};
 pub use limiter::{Limiter, Ticket};
 pub use plan::{
     Branch, BranchSpec, BudgetSpec, Field, Hedge, Leader, LimiterSpec, Plan, PlanError, PlanErrors, PlanSpec,

@@ -45,7 +45,7 @@ fn run(job: &mut Job, events: &mut Vec<Event>, actions: &mut Vec<Action>) {
             match action {
                 Action::Ask { attempt, .. } => events.push(Event::Granted(attempt)),
                 Action::Start { attempt, .. } => events.extend(end(attempt)),
-                Action::Withdraw(_) | Action::Cancel(..) | Action::Finish(_) => {}
+                Action::Withdraw(_) | Action::Keep(_) | Action::Cancel(..) | Action::Finish(_) => {}
             }
         }
         if events.is_empty() {
@@ -68,7 +68,7 @@ fn a_job_allocates_only_when_it_is_made() {
     let plan = plan();
     let (mut events, mut actions) = (Vec::with_capacity(10 * N), Vec::with_capacity(10 * N));
     let live = [Some(Time::from_millis(3))];
-    let start = |now| Start { now, rotation: 0, live: &live };
+    let start = |now| Start { now, live: &live, ..Start::default() };
     let mut job = None;
     let made = measure(|| job = Some(Job::start(Arc::clone(&plan), start(Time::ZERO), &mut actions)));
     let mut job = job.unwrap();

@@ -16,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use fantail_core::job::{Event, Failure, Job, Refusal, Role};
+use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, Hedge, Leader, LiveDelaySpec, Plan, PlanSpec, Quantile, Time, WaitFor};
 use observer::{Observer, Seen};
 
@@ -60,7 +61,7 @@ fn explore(at_once: usize, title: &str, spec: PlanSpec) {
                     ways.push(Step { from, at, events });
                     panic!("{title}: {broken}\n{}", way(&ways));
                 }
-                if next.job.verdict().is_some() {
+                if next.job.verdict().is_some() && next.job.kept() == 0 {
                     ends += 1;
                 } else if seen.insert(canon::digest(&next.job, at)) {
                     assert!(seen.len() <= MOST_STATES, "{title}: too many states");
@@ -115,6 +116,9 @@ fn sayable(plan: &Plan, state: &State) -> Vec<Event> {
                     events.extend(
                         failures.into_iter().take(kinds).map(|failure| Event::Failed(attempt, failure)),
                     );
+                }
+                Seen::Kept => {
+                    events.extend([Event::Answered(attempt), Event::Failed(attempt, Failure::Permanent)]);
                 }
                 Seen::Idle | Seen::Over => {}
             }
@@ -287,6 +291,22 @@ fn leaders() {
     explore(2, "a hedged leader and a stage, deadline", PlanSpec { deadline: Some(ns(5)), ..spec });
     let spec = led(vec![failing_over(optional("a")), failing_over(optional("b"))]);
     explore(2, "a leader with failover, first 1", PlanSpec { wait_for: WaitFor::First(1), ..spec });
+}
+
+#[test]
+fn samples() {
+    let first =
+        |k, branches| PlanSpec { deadline: Some(ns(6)), observe: PPM, ..plan(WaitFor::First(k), branches) };
+    let three = vec![branch("a"), branch("b"), BranchSpec { deadline: Some(ns(4)), ..branch("c") }];
+    explore(2, "first 1 of 3, observed", first(1, three.clone()));
+    explore(2, "first 2 of 3, observed", first(2, three));
+    let timed = BranchSpec { attempt_timeout: Some(ns(3)), ..hedged(branch("a"), &[2]) };
+    explore(2, "a hedge and a timeout, observed", first(1, vec![timed.clone(), hedged(branch("b"), &[0])]));
+    explore(2, "all of 2 with a hedge, observed", first(2, vec![timed.clone(), optional("b")]));
+    let stage = after(failing_over(optional("b")), &[0], true);
+    explore(2, "a stage and a failover, observed", first(1, vec![timed.clone(), stage]));
+    let held_out = PlanSpec { observe: 0, holdout: PPM, ..first(1, vec![failing_over(timed), branch("b")]) };
+    explore(2, "a hedge with failover, held out", held_out);
 }
 
 #[test]

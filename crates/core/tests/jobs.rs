@@ -35,7 +35,7 @@ fn play(plan: &Arc<Plan>, moves: &[Move], origin: Time) -> Result<(Job, Told), S
     }
     observer.step(&mut job, now, &[Event::Dropped])?;
     told.push((now, vec![Event::Dropped]));
-    if job.verdict().is_none() {
+    if job.verdict().is_none() || job.kept() > 0 {
         return Err("a dropped job goes on".to_owned());
     }
     Ok((job, told))
@@ -46,7 +46,7 @@ fn replay(plan: &Arc<Plan>, told: &Told, change: impl Fn(&[Event]) -> Vec<Event>
     let mut actions = Vec::new();
     let origin = told.first().map_or(Time::ZERO, |(at, _)| *at);
     let live = observer::live(plan);
-    let start = Start { now: origin, rotation: 7, live: &live };
+    let start = Start { now: origin, rotation: 7, live: &live, ..Start::default() };
     let mut job = Job::start(Arc::clone(plan), start, &mut actions);
     for (at, events) in told {
         job.step(*at, &mut change(events), &mut actions);
@@ -176,7 +176,7 @@ fn a_job_that_starts_in_the_place_of_another_is_as_a_new_one() {
         let (fresh, expected) = replay(&plan, &told, <[Event]>::to_vec);
         let live = observer::live(&plan);
         let mut actions = Vec::new();
-        used.restart(Start { now: Time::ZERO, rotation: 7, live: &live }, &mut actions);
+        used.restart(Start { rotation: 7, live: &live, ..Start::default() }, &mut actions);
         for (at, events) in &told {
             used.step(*at, &mut events.clone(), &mut actions);
         }

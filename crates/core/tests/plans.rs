@@ -438,3 +438,66 @@ fn a_strict_rate_leaves_something_beside_its_burst() {
         &["limiter `llm`: backfill_share: got 1000001 parts per million, expected at most 1000000"],
     );
 }
+
+#[test]
+fn jobs_that_measure_are_a_share_and_what_is_observed_has_an_end() {
+    let timed = |observe, holdout| PlanSpec {
+        observe,
+        holdout,
+        deadline: Some(Time::from_millis(9)),
+        ..copies(Hedge::after(Time::from_millis(1)))
+    };
+    check(timed(10_000, 10_000), &[]);
+    check(timed(600_000, 400_000), &[]);
+    let together = "parts per million, expected at most 1000000 together";
+    check(timed(600_000, 400_001), &[&format!("observe: got 600000 and a holdout of 400001 {together}")]);
+    check(
+        timed(u32::MAX, u32::MAX),
+        &[&format!("observe: got {0} and a holdout of {0} {together}", u32::MAX)],
+    );
+    let endless = "observe: got no deadline, expected a deadline, which ends what is observed";
+    check(PlanSpec { observe: 1, ..two() }, &[endless]);
+    let each = |branch: BranchSpec| BranchSpec { deadline: Some(Time::from_millis(9)), ..branch };
+    let branches = two().branches.into_iter().map(each).collect();
+    check(PlanSpec { observe: 1, ..PlanSpec::new("p", branches) }, &[]);
+    check(PlanSpec { holdout: 1, ..two() }, &[]);
+}
+
+#[test]
+fn the_draw_tells_which_share_a_job_is_of() {
+    let branch = || copies(Hedge::after(Time::from_millis(1)));
+    let spec =
+        PlanSpec { observe: 250_000, holdout: 500_000, deadline: Some(Time::from_millis(9)), ..branch() };
+    let plan = std::sync::Arc::new(Plan::new(spec).unwrap());
+    let of = |draw| {
+        let start = Start { draw, ..Start::default() };
+        let job = fantail_core::Job::start(std::sync::Arc::clone(&plan), start, &mut Vec::new());
+        (job.is_observed(), job.is_held_out())
+    };
+    let quarter = 1 << 30;
+    assert_eq!(
+        [0, quarter - 1, quarter, 3 * quarter - 1].map(of),
+        [(false, false), (false, false), (false, true), (false, true)]
+    );
+    assert_eq!([3 * quarter, u32::MAX].map(of), [(true, false); 2]);
+}
+
+#[test]
+fn a_live_delay_is_biased_where_jobs_end_at_their_first_answers_and_none_is_observed() {
+    let p95 = Quantile::from_ppm(950_000).unwrap();
+    let biased = |wait_for, required, observe| {
+        let mut spec = copies(Hedge::after(Time::from_millis(1)));
+        spec.branches[0].live = Some(0);
+        spec.branches.iter_mut().for_each(|branch| branch.required = required);
+        let live_delays = vec![LiveDelaySpec { biased: true, ..LiveDelaySpec::new(p95) }];
+        let spec = PlanSpec { wait_for, observe, live_delays, deadline: Some(Time::from_millis(9)), ..spec };
+        Plan::new(spec).unwrap().live_delays()[0].biased
+    };
+    assert!(biased(WaitFor::First(1), None, 0));
+    assert!(biased(WaitFor::Share(500_000), None, 0));
+    assert!(!biased(WaitFor::First(1), None, 10_000));
+    assert!(!biased(WaitFor::First(2), None, 0));
+    assert!(!biased(WaitFor::All, Some(false), 0));
+    // It waits for both all the same.
+    assert!(!biased(WaitFor::First(1), Some(true), 0));
+}

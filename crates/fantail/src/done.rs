@@ -151,6 +151,8 @@ pub enum Misuse {
     NotRequired(String),
     /// This branch was given a call that can be made once, but the plan has copies of it, or a failover.
     Repeated(String),
+    /// The plan observes a share of its jobs, and this one can keep nothing that it needs no more.
+    Unobserved,
     /// The items are not as many as the branches that are left for them.
     Count {
         /// How many items, or batches of items.
@@ -172,6 +174,9 @@ impl fmt::Display for Misuse {
             Misuse::Repeated(name) => {
                 write!(f, "branch `{name}` can be called once only, but the plan has more attempts for it")
             }
+            Misuse::Unobserved => f.write_str(
+                "the plan observes a share of its jobs, whose calls must be able to outlive them: call `observe`",
+            ),
             Misuse::Count { items, branches } => {
                 write!(f, "{items} items were given to {branches} branches")
             }

@@ -1,6 +1,8 @@
 //! Drives a job of [`fantail_core`] in the task that polls it.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,7 +13,7 @@ use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::done::Answer;
-use crate::fanout::{Run, Shared};
+use crate::fanout::{Keep, Run, Shared};
 use crate::held::{Held, Live};
 use crate::inputs::Tap;
 use crate::limiter::{Letter, Mailbox, Permit};
@@ -69,20 +71,20 @@ impl<'f> Driver<'f> {
         let wakes = Wakes::new(plan.attempts(), shared.timed, clock);
         let mailbox = Mailbox::new(Arc::clone(&wakes));
         let mut actions = Vec::new();
-        let (rotation, next_id) = shared.next_job();
+        let (rotation, draw, next_id) = shared.next_job();
         let id = id.unwrap_or(next_id);
         let live: Vec<Option<Time>> = shared.live.iter().map(|live| live.delay().delay()).collect();
-        let start = Start { now: clock.now(), rotation, live: &live };
+        let start = Start { now: clock.now(), rotation, draw, live: &live };
         let job = Job::start(Arc::clone(&plan), start, &mut actions);
         let attempts = plan.attempts();
         let mut driver = Driver {
             id,
             watch: Watch::start(shared.observer.as_ref(), &plan, id),
             clock,
+            gauges: Gauges::new(&job, &shared.live),
             job,
             calls,
             taps,
-            gauges: Gauges::new(plan, Arc::clone(&shared.live)),
             held: Held::new(attempts, Arc::clone(&mailbox)),
             mailbox,
             wakes,
@@ -103,9 +105,19 @@ impl<'f> Driver<'f> {
         driver
     }
 
-    /// The result of a job that has come to `verdict`.
-    pub(crate) fn into_done(self, verdict: Verdict) -> Done {
-        Done { id: self.id, job: self.job, verdict, answers: self.answers.into(), errors: self.errors }
+    /// The result of a job that has come to `verdict`; what it keeps runs on.
+    pub(crate) fn into_done(mut self, verdict: Verdict, keep: Option<Keep<'f>>) -> Done {
+        let answers = mem::take(&mut self.answers).into();
+        let (id, errors) = (self.id, mem::take(&mut self.errors));
+        let job = match keep {
+            Some(keep) if self.job.kept() > 0 => {
+                let job = self.job.clone();
+                keep(self);
+                job
+            }
+            _ => self.job,
+        };
+        Done { id, job, verdict, answers, errors }
     }
 
     pub(crate) fn id(&self) -> JobId {
@@ -124,6 +136,19 @@ impl<'f> Driver<'f> {
 
     /// Ready once the job has a verdict, and nothing that it started is left.
     pub(crate) fn poll(&mut self, task: &mut Context<'_>) -> Poll<Verdict> {
+        self.poll_until(task, Job::verdict)
+    }
+
+    /// Ready once nothing runs that was kept.
+    fn poll_kept(&mut self, task: &mut Context<'_>) -> Poll<()> {
+        let poll = self.poll_until(task, |job| (job.kept() == 0).then_some(()));
+        if poll.is_ready() {
+            self.watch.observed(&self.job);
+        }
+        poll
+    }
+
+    fn poll_until<T>(&mut self, task: &mut Context<'_>, over: impl Fn(&Job) -> Option<T>) -> Poll<T> {
         self.wakes.register(task.waker());
         // An attempt that wakes itself is polled again in a later poll, not in this one: it may be yielding. And it is
         // polled again only after all the others that were woken, which tokio's budget may have left over.
@@ -138,8 +163,8 @@ impl<'f> Driver<'f> {
             if self.step(left_over) {
                 continue;
             }
-            if let Some(verdict) = self.job.verdict() {
-                return Poll::Ready(verdict);
+            if let Some(end) = over(&self.job) {
+                return Poll::Ready(end);
             }
             // Whether something is due is judged by the clock: where the budget is spent, no timer rings.
             let permits_at = self.permits_at();
@@ -220,7 +245,7 @@ impl<'f> Driver<'f> {
     }
 
     fn carry_out(&mut self) {
-        let mut actions = std::mem::take(&mut self.actions);
+        let mut actions = mem::take(&mut self.actions);
         for action in actions.drain(..) {
             match action {
                 Action::Ask { attempt, class, budgeted, until } => {
@@ -234,6 +259,7 @@ impl<'f> Driver<'f> {
                     self.start_attempt(attempt, target, until);
                 }
                 Action::Withdraw(attempt) => drop(self.let_go(attempt)),
+                Action::Keep(attempt) => self.watch.kept(attempt),
                 Action::Cancel(attempt, cut) => {
                     if self.let_go(attempt) {
                         self.watch.ended(attempt, End::Cut(cut));
@@ -352,7 +378,8 @@ impl<'f> Driver<'f> {
     }
 
     fn add_error(&mut self, attempt: AttemptId, error: AttemptError) {
-        let errors = &mut self.errors[attempt.branch as usize];
+        // The result of a job that was kept has gone without.
+        let Some(errors) = self.errors.get_mut(attempt.branch as usize) else { return };
         let at = if attempt.number == 0 { 0 } else { errors.len() };
         errors.insert(at, error);
     }
@@ -410,5 +437,12 @@ impl<'f> Driver<'f> {
             self.shared.earn(won - self.earned);
         }
         self.earned = won;
+    }
+}
+
+impl Driver<'static> {
+    /// Lets what was kept run on, in a task of its own.
+    pub(crate) fn run_on(mut self) {
+        drop(tokio::spawn(poll_fn(move |task| self.poll_kept(task))));
     }
 }

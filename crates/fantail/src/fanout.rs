@@ -101,6 +101,7 @@ impl Fanout {
             shared: Arc::clone(&self.shared),
             id: None,
             until: None,
+            keep: None,
             branches,
             taps: Vec::new(),
             misuses: Vec::new(),
@@ -123,11 +124,12 @@ impl Shared {
         }
     }
 
-    /// The number of the next job, which moves its choice of targets, and its id unless it is given one.
-    pub(crate) fn next_job(&self) -> (u32, JobId) {
+    /// The next job: a number that moves its choice of targets, a random word, and its id unless it is given one.
+    pub(crate) fn next_job(&self) -> (u32, u32, JobId) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let id = if self.plan.backfill() { JobId::random() } else { self.first_job.after(number) };
-        (number as u32, id)
+        let in_row = self.first_job.after(number);
+        let id = if self.plan.backfill() { JobId::random() } else { in_row };
+        (number as u32, in_row.word(), id)
     }
 
     /// What pays for attempts of this role.
@@ -163,6 +165,9 @@ fn timed(plan: &Plan) -> bool {
 
 pub(crate) type AttemptFuture<'f> = Pin<Box<dyn Future<Output = Result<Answer, AttemptError>> + Send + 'f>>;
 
+/// Takes a job that is over on until nothing that it kept runs.
+pub(crate) type Keep<'f> = fn(Driver<'f>);
+
 /// Makes the calls of one branch.
 pub(crate) type Run<'f> = Box<dyn FnMut(Attempt) -> AttemptFuture<'f> + Send + 'f>;
 
@@ -172,6 +177,7 @@ pub struct JobBuilder<'f> {
     shared: Arc<Shared>,
     id: Option<JobId>,
     until: Option<Instant>,
+    keep: Option<Keep<'f>>,
     branches: Vec<Option<Run<'f>>>,
     taps: Vec<Tap>,
     misuses: Vec<Misuse>,
@@ -378,7 +384,8 @@ impl<'f> JobBuilder<'f> {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn start(self) -> Result<Running<'f>, JoinError> {
-        Ok(Running::new(self.drive(true)?))
+        let keep = self.keep;
+        Ok(Running::new(self.drive(true)?, keep))
     }
 
     /// Runs the job in the calling task, from its first poll on. Dropping the future drops all attempts and hands back
@@ -388,16 +395,20 @@ impl<'f> JobBuilder<'f> {
     /// [`JoinError::Invalid`] when the branches are not those of the plan, all misuses at once;
     /// [`JoinError::Failed`] when the verdict is failed.
     pub async fn join(self) -> Result<Done, JoinError> {
-        Running::new(self.drive(false)?).finish().await
+        let keep = self.keep;
+        Running::new(self.drive(false)?, keep).finish().await
     }
 
     fn drive(self, streamed: bool) -> Result<Driver<'f>, JoinError> {
-        let JobBuilder { mut shared, id, until, branches, taps, mut misuses } = self;
+        let JobBuilder { mut shared, id, until, keep, branches, taps, mut misuses } = self;
         let names = shared.plan.branches().iter().map(|declared| &declared.name);
         let missing = branches.iter().zip(names).filter(|(run, _)| run.is_none());
         // One that counts wrongly says so itself.
         if !misuses.iter().any(|misuse| matches!(misuse, Misuse::Count { .. })) {
             misuses.extend(missing.map(|(_, name)| Misuse::Missing(name.clone())));
+        }
+        if shared.plan.observe() > 0 && keep.is_none() {
+            misuses.push(Misuse::Unobserved);
         }
         if !misuses.is_empty() {
             return Err(JoinError::Invalid(misuses));
@@ -408,6 +419,48 @@ impl<'f> JobBuilder<'f> {
         }
         let calls = branches.into_iter().flatten().collect();
         Ok(Driver::start(shared, id, calls, taps, streamed))
+    }
+}
+
+impl JobBuilder<'static> {
+    /// Lets primaries outlive the job when it is one of those that the plan [observes](Plan::observe): such a plan needs
+    /// it, and calls that borrow nothing. For others it changes nothing.
+    ///
+    /// What the job needs no more then runs on in a task of its own, under its permits, until it ends or its deadline cuts
+    /// it, and is measured; dropping the job's future before its result drops that too. A panic in it ends that task and
+    /// is heard by nobody else; so does the end of the runtime.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::time::Duration;
+    /// # use fantail::{Fanout, Limiters};
+    /// # use fantail_core::{BranchSpec, Plan, PlanSpec, Time, WaitFor};
+    /// let shards = (0..8).map(|i| BranchSpec::new(format!("shard-{i}"))).collect();
+    /// let plan = Plan::new(PlanSpec {
+    ///     wait_for: WaitFor::First(5),
+    ///     deadline: Some(Time::from_millis(200)),
+    ///     observe: 1_000_000,
+    ///     ..PlanSpec::new("search", shards)
+    /// })?;
+    /// let search = Fanout::new(plan, &Limiters::default());
+    ///
+    /// let mut job = search.job();
+    /// let hits = job.each(|attempt| async move {
+    ///     tokio::time::sleep(Duration::from_millis(10 * u64::from(attempt.branch()))).await;
+    ///     Ok(attempt.branch())
+    /// });
+    /// job.observe();
+    /// let mut done = job.join().await?;
+    /// assert_eq!(done.elapsed(), Time::from_millis(40));
+    /// assert_eq!(done.ledger().kept.kept, 3);
+    /// # let _ = done.take(hits);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn observe(&mut self) -> &mut JobBuilder<'static> {
+        self.keep = Some(Driver::run_on);
+        self
     }
 }
 

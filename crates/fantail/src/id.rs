@@ -36,6 +36,15 @@ impl JobId {
         IdempotencyKey { job: self, branch }
     }
 
+    /// A word that this id alone decides, evenly, and ids in a row as if by chance (splitmix64: Steele, Lea & Flood, "Fast
+    /// splittable pseudorandom number generators", OOPSLA 2014).
+    pub(crate) fn word(self) -> u32 {
+        let mut bits = (self.0 as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (bits >> 32) as u32
+    }
+
     /// The one that comes `n` later in the row.
     pub(crate) fn after(self, n: u64) -> JobId {
         JobId(self.0.wrapping_add(u128::from(n)))

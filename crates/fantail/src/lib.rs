@@ -1,7 +1,8 @@
 //! Fan-outs on tokio.
 //!
 //! A [`Fanout`] is a plan with the limiters and the budgets that its jobs share. Each job drives the machine of
-//! [`fantail_core`] inside the caller's task: no task is spawned, and dropping the future drops all that it started.
+//! [`fantail_core`] inside the caller's task: no task is spawned, and dropping the future drops all that it started. The one
+//! exception is what an [observed](JobBuilder::observe) job still runs when its result is out.
 //!
 //! | to | use |
 //! |---|---|
@@ -17,6 +18,7 @@
 //! | share an account with work outside jobs | [`Limiters`], [`SharedLimiter::acquire`] |
 //! | fill in what a result lacked | [`backfill`] |
 //! | wrap a service of tower | `tower::PlanLayer` |
+//! | let slow calls run on to be measured | [`JobBuilder::observe`] |
 //! | measure | [`Observer`], or a subscriber of `tracing` |
 //!
 //! ```

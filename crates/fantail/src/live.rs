@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Cut, Role};
-use fantail_core::{End, LiveDelay, LiveDelaySpec, Plan, Primary, Sketch, Time};
+use fantail_core::{End, Job, LiveDelay, LiveDelaySpec, Plan, Primary, Sketch, Time};
 
 use crate::sync::Mutex;
 use crate::{Clock, lock};
@@ -78,7 +78,11 @@ pub(crate) struct Gauges {
 }
 
 impl Gauges {
-    pub(crate) fn new(plan: Arc<Plan>, live: Arc<[Live]>) -> Gauges {
+    /// Of this job, unless the plan observes others.
+    pub(crate) fn new(job: &Job, live: &Arc<[Live]>) -> Gauges {
+        let plan = Arc::clone(job.plan());
+        let measured = plan.observe() == 0 || job.is_observed();
+        let live = if measured { Arc::clone(live) } else { Arc::default() };
         let branches = if live.is_empty() { 0 } else { plan.branches().len() };
         let running = (0..branches).map(|_| None).collect();
         Gauges { plan, live, running }

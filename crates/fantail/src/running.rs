@@ -8,6 +8,7 @@ use fantail_core::job::Verdict;
 use futures_core::Stream;
 
 use crate::driver::Driver;
+use crate::fanout::Keep;
 use crate::{Done, Failed, Handle, JobId, JoinError};
 
 /// A job that has started: gives its answers as they come, then its result. Dropping it cancels what it started.
@@ -45,12 +46,13 @@ use crate::{Done, Failed, Handle, JobId, JoinError};
 #[must_use = "a job runs while it is polled"]
 pub struct Running<'f> {
     driver: Driver<'f>,
+    keep: Option<Keep<'f>>,
     verdict: Option<Verdict>,
 }
 
 impl<'f> Running<'f> {
-    pub(crate) fn new(driver: Driver<'f>) -> Running<'f> {
-        Running { driver, verdict: None }
+    pub(crate) fn new(driver: Driver<'f>, keep: Option<Keep<'f>>) -> Running<'f> {
+        Running { driver, keep, verdict: None }
     }
 
     /// The next branch that has answered, in the order in which they did, and of those that are found at one look in the
@@ -79,13 +81,14 @@ impl<'f> Running<'f> {
         .await
     }
 
-    /// The result, without the answers that were taken.
+    /// The result, without the answers that were taken. What an [observed](crate::JobBuilder::observe) job keeps runs on
+    /// from here.
     ///
     /// # Errors
     /// [`JoinError::Failed`] when the verdict is failed.
     pub async fn finish(mut self) -> Result<Done, JoinError> {
         let verdict = poll_fn(|task| self.poll(task)).await;
-        let done = self.driver.into_done(verdict);
+        let done = self.driver.into_done(verdict, self.keep);
         match verdict {
             Verdict::Failed(_) => Err(JoinError::Failed(Box::new(Failed(done)))),
             Verdict::Complete | Verdict::Partial => Ok(done),

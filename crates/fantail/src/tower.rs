@@ -188,6 +188,7 @@ where
                     Arc::clone(&policy),
                 )
             });
+            job.observe();
             let mut joined = pin!(job.join());
             let mut done = poll_fn(|task| {
                 let poll = joined.as_mut().poll(task);

@@ -21,6 +21,8 @@ use crate::{Attempt, JobId};
 /// | `fantail_job_seconds{plan}` | [`Job::elapsed`] at [`Note::Finished`] |
 /// | `fantail_attempts_total{plan,branch,role}` | [`Note::Started`]; with role `copy`: hedges launched |
 /// | `fantail_attempts_ended_total{plan,branch,role,end}` | [`Note::Ended`]; with role `copy` and end `lost`: hedges in vain |
+/// | `fantail_attempts_kept_total{plan,branch}` | [`Note::Kept`] |
+/// | `fantail_kept_seconds_total{plan}` | [`Kept::busy`](fantail_core::Kept::busy) at [`Note::Observed`] |
 /// | `fantail_refusals_total{plan,reason}` | [`Note::Refused`]; those of copies: hedges refused |
 ///
 /// ```
@@ -75,8 +77,12 @@ pub enum Note<'a> {
     Refused(AttemptId, Refusal),
     /// An attempt that started has ended, or was dropped.
     Ended(AttemptId, End),
-    /// The job is over; this comes after the ends of its attempts.
+    /// The job needs this attempt no more, and lets it run on to be measured.
+    Kept(AttemptId),
+    /// The job is over; this comes after the ends of its attempts, but for those that it keeps.
     Finished(&'a Job, Verdict),
+    /// All that a job kept after it was over has ended; its [ledger](Job::ledger) says what that cost.
+    Observed(&'a Job),
     /// The job was dropped before it was over, with whatever it ran.
     Dropped,
 }
@@ -88,7 +94,7 @@ pub enum End {
     Won,
     /// It failed. An attempt timeout is [`End::Cut`].
     Failed(Failure),
-    /// It was dropped, or its answer came at the same instant as a better one.
+    /// It was dropped, or its answer came when the job needed it no more.
     Cut(Cut),
 }
 
@@ -151,6 +157,16 @@ impl Watch {
         self.note(Note::Ended(attempt, end));
         let AttemptId { branch, number } = attempt;
         tracing::debug!(parent: &self.span, branch, number, end = end.as_str(), "ended");
+    }
+
+    pub(crate) fn kept(&self, attempt: AttemptId) {
+        self.note(Note::Kept(attempt));
+        let AttemptId { branch, number } = attempt;
+        tracing::debug!(parent: &self.span, branch, number, "kept");
+    }
+
+    pub(crate) fn observed(&self, job: &Job) {
+        self.note(Note::Observed(job));
     }
 
     pub(crate) fn finished(&mut self, job: &Job, verdict: Verdict) {

@@ -27,6 +27,8 @@ pub(crate) enum Purpose {
     Replica = 6,
     /// How long a client thinks before it starts the job.
     Think = 7,
+    /// What the job is a sample of.
+    Sample = 8,
 }
 
 /// What a draw is about: a job, or a branch of it, or an attempt, or one try of that.
@@ -77,8 +79,13 @@ impl Draws {
 
     /// A whole number below `below`, which is above zero, each equally often to within `2^-32`.
     pub(crate) fn below(self, below: u32, subject: Subject, purpose: Purpose) -> u32 {
-        let [high, ..] = self.words(subject, purpose);
-        ((u64::from(high) * u64::from(below)) >> 32) as u32
+        ((u64::from(self.word(subject, purpose)) * u64::from(below)) >> 32) as u32
+    }
+
+    /// A word, each equally often.
+    pub(crate) fn word(self, subject: Subject, purpose: Purpose) -> u32 {
+        let [word, ..] = self.words(subject, purpose);
+        word
     }
 
     /// A uniform number between 0 and 1, neither of them: an odd multiple of `2^-53`.

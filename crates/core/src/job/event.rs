@@ -146,9 +146,12 @@ pub enum Action {
         /// The instant at which the job will cut it.
         until: Option<Time>,
     },
+    /// Let a running attempt that the job needs no more run on under its permit, apart from the job if that ends: in an
+    /// [observed](super::Job::is_observed) job. Its end is reported as that of any other, and the job cancels it in time.
+    Keep(AttemptId),
     /// Drop a running attempt and hand its permit back.
     Cancel(AttemptId, Cut),
-    /// The job is over; all it started has been dropped by the actions before this one.
+    /// The job is over; all it started has been dropped by the actions before this one, but for what was kept.
     Finish(Verdict),
 }
 

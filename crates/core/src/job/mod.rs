@@ -1,6 +1,7 @@
 //! The job: one execution of a plan, as a state machine.
 
 mod event;
+mod kept;
 mod settle;
 mod starts;
 mod timers;
@@ -15,6 +16,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
 
+use crate::plan::PPM;
 use crate::{Branch, Ledger, Plan, Time};
 use timers::Timers;
 
@@ -34,6 +36,9 @@ use timers::Timers;
 /// Nothing that the driver says can make it panic: a report on an attempt that is not in that state is ignored. So the
 /// driver hands back a permit that is granted after [`Action::Withdraw`], and takes an [`Action::Cancel`] of an attempt
 /// that it just reported as done.
+///
+/// In an [observed](Job::is_observed) job some attempts run on when it has its verdict. [`Action::Finish`] says that the
+/// result is there, as always; a job whose [`kept`](Job::kept) is above zero is then driven on as before until it is not.
 ///
 /// ```
 /// use fantail_core::job::{Action, AttemptId, Event, Job, Start, Verdict};
@@ -61,6 +66,7 @@ pub struct Job {
     rotation: u32,
     /// By [`Plan::live_delays`].
     live: Vec<Option<Time>>,
+    sample: Sample,
     branches: Vec<BranchState>,
     /// By [`Plan::attempt_index`].
     attempts: Vec<AttemptState>,
@@ -113,8 +119,39 @@ struct BranchState {
 enum AttemptState {
     Idle,
     Asking,
-    Running { since: Time },
+    Running {
+        since: Time,
+    },
+    /// Not needed since then, but running.
+    Kept {
+        since: Time,
+    },
     Ended,
+}
+
+/// What a job is a sample of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sample {
+    Nothing,
+    /// Primaries that are not needed run on.
+    Observed,
+    /// There are no copies.
+    Holdout,
+}
+
+impl Sample {
+    /// Which of the plan's shares of jobs the draw falls in.
+    fn of(plan: &Plan, draw: u32) -> Sample {
+        let level = ((u64::from(draw) * u64::from(PPM)) >> 32) as u32;
+        let from_top = PPM - level;
+        if from_top <= plan.observe() {
+            Sample::Observed
+        } else if from_top <= plan.observe() + plan.holdout() {
+            Sample::Holdout
+        } else {
+            Sample::Nothing
+        }
+    }
 }
 
 /// What a job is given at its start.
@@ -124,6 +161,9 @@ pub struct Start<'a> {
     pub now: Time,
     /// Moves the choice of targets: give successive jobs successive numbers to spread primaries.
     pub rotation: u32,
+    /// A word drawn evenly, which tells whether the job is [observed](Job::is_observed) or [held out](Job::is_held_out);
+    /// zero is neither, unless all are.
+    pub draw: u32,
     /// What the [live delays](Plan::live_delays) of the plan are now, in their order; `None` is never. Those that are not
     /// given are the delays that the branches state.
     pub live: &'a [Option<Time>],
@@ -145,14 +185,15 @@ pub struct Slot {
 }
 
 impl BranchState {
-    fn new(declared: &Branch) -> BranchState {
+    fn new(declared: &Branch, sample: Sample) -> BranchState {
+        let copies = declared.delays().len() as u8;
         BranchState {
             outcome: None,
             waits_for: declared.after.len() as u32,
             running: 0,
             asking: 0,
             started: 0,
-            next_copy: 1,
+            next_copy: if sample == Sample::Holdout { copies + 1 } else { 1 },
             failover: declared.failover,
             winner: None,
             first_permit: None,
@@ -173,6 +214,7 @@ impl Job {
             now: Time::ZERO,
             rotation: 0,
             live: Vec::with_capacity(plan.live_delays().len()),
+            sample: Sample::Nothing,
             branches: Vec::with_capacity(n),
             attempts: Vec::with_capacity(plan.attempts()),
             timers: Timers::new(&plan),
@@ -195,15 +237,17 @@ impl Job {
     }
 
     /// Starts another job of the same plan in place of this one, whose place in memory it takes: after the first job, none
-    /// of them allocates. What this one still has running or asked for is forgotten, so end it first.
+    /// of them allocates. What this one still has running, kept or asked for is forgotten, so end it first.
     pub fn restart(&mut self, start: Start<'_>, actions: &mut Vec<Action>) {
-        let Start { now, rotation, live } = start;
+        let Start { now, rotation, draw, live } = start;
         (self.started_at, self.now, self.finished_at) = (now, now, now);
         self.rotation = rotation;
+        self.sample = Sample::of(&self.plan, draw);
         self.live.clear();
         self.live.extend_from_slice(live);
         self.branches.clear();
-        self.branches.extend(self.plan.branches().iter().map(BranchState::new));
+        let state = |declared| BranchState::new(declared, self.sample);
+        self.branches.extend(self.plan.branches().iter().map(state));
         self.attempts.clear();
         self.attempts.resize(self.plan.attempts(), AttemptState::Idle);
         self.timers.clear();
@@ -222,14 +266,14 @@ impl Job {
     pub fn step(&mut self, now: Time, events: &mut Vec<Event>, actions: &mut Vec<Action>) {
         self.now = self.now.max(now);
         let mut overdue = mem::take(&mut self.overdue);
-        while let Some(due) = self.wake_at().filter(|due| *due < self.now && self.verdict.is_none()) {
+        while let Some(due) = self.wake_at().filter(|due| *due < self.now) {
             self.instant(due, &mut overdue, actions);
             overdue.clear();
         }
         self.overdue = overdue;
         self.instant(self.now, events, actions);
         events.clear();
-        self.timers.skip_settled(&self.plan, |branch| self.branches[branch as usize].outcome.is_some());
+        self.forget_timers();
         self.assert_sums();
     }
 
@@ -267,7 +311,7 @@ impl Job {
     }
 
     fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
-        if self.verdict.is_some() {
+        if self.report_kept(event, actions) || self.verdict.is_some() {
             return;
         }
         match event {
@@ -287,12 +331,29 @@ impl Job {
 
     /// When [`Job::step`] must be called next, events or not; `None` when nothing is due any more.
     pub fn wake_at(&self) -> Option<Time> {
-        if self.verdict.is_some() { None } else { self.timers.next(&self.plan, self.started_at) }
+        let over = self.verdict.is_some() && self.kept() == 0;
+        if over { None } else { self.timers.next(&self.plan, self.started_at) }
     }
 
     /// How the job ended; `None` while it runs.
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
+    }
+
+    /// How many attempts run on that the job needs no more. Until there are none, a job that has its verdict is to be
+    /// driven on: told of their ends, and stepped at [`Job::wake_at`].
+    pub fn kept(&self) -> u64 {
+        self.ledger.kept.running()
+    }
+
+    /// Whether its primaries that are not needed run on.
+    pub fn is_observed(&self) -> bool {
+        self.sample == Sample::Observed
+    }
+
+    /// Whether it starts no copies.
+    pub fn is_held_out(&self) -> bool {
+        self.sample == Sample::Holdout
     }
 
     /// The plan that this executes.
@@ -341,6 +402,18 @@ impl Job {
     /// Attempts, busy time and refusals so far.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Forgets what is due for what is over, so that nobody wakes up for it.
+    fn forget_timers(&mut self) {
+        let settled = |branch: u32| self.branches[branch as usize].outcome.is_some();
+        let runs = |attempt: AttemptId| {
+            let index = self.plan.attempt_index(attempt);
+            index.is_some_and(|index| {
+                matches!(self.attempts[index], AttemptState::Running { .. } | AttemptState::Kept { .. })
+            })
+        };
+        self.timers.forget(&self.plan, settled, runs);
     }
 
     fn state(&self, attempt: AttemptId) -> Option<AttemptState> {

@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
+use super::kept::KeptEnd;
 use super::{
-    Action, AttemptId, AttemptState, Cause, Cut, Event, Failure, Job, NotStarted, Outcome, Refusal, Verdict,
+    Action, AttemptId, AttemptState, Cause, Cut, Event, Failure, Job, NotStarted, Outcome, Refusal, Role,
+    Verdict,
 };
 
 impl Event {
@@ -32,6 +34,8 @@ enum End {
     Won,
     Failed,
     Cut(Cut),
+    /// As cut, but it runs on.
+    Kept(Cut),
 }
 
 impl Job {
@@ -106,6 +110,7 @@ impl Job {
     pub(super) fn deadline(&mut self, branch: u32, actions: &mut Vec<Action>) {
         let state = self.branches[branch as usize];
         if state.outcome.is_some() {
+            self.end_kept(AttemptId::primary(branch), KeptEnd::Cut(Cut::Deadline), actions);
             return;
         }
         let asked = self.state(AttemptId::primary(branch)) != Some(AttemptState::Idle);
@@ -154,35 +159,45 @@ impl Job {
         }
         self.verdict = Some(verdict);
         self.finished_at = self.now;
+        self.timers.drop_head_start();
         actions.push(Action::Finish(verdict));
     }
 
-    /// Ends a running attempt; `false` when it does not run.
+    /// Ends a running attempt as far as the job is concerned; `false` when it does not run.
     fn end(&mut self, attempt: AttemptId, end: End, actions: &mut Vec<Action>) -> bool {
         let Some(AttemptState::Running { since }) = self.state(attempt) else { return false };
-        self.set(attempt, AttemptState::Ended);
+        let runs_on = matches!(end, End::Kept(_));
+        self.set(attempt, if runs_on { AttemptState::Kept { since: self.now } } else { AttemptState::Ended });
         self.branches[attempt.branch as usize].running -= 1;
         let counts = self.ledger.of_mut(attempt.role());
         counts.busy = counts.busy.saturating_add(self.now.saturating_sub(since));
         match end {
             End::Won => counts.won += 1,
             End::Failed => counts.failed += 1,
-            End::Cut(Cut::Lost) => counts.lost += 1,
-            End::Cut(_) => counts.censored += 1,
+            End::Cut(Cut::Lost) | End::Kept(Cut::Lost) => counts.lost += 1,
+            End::Cut(_) | End::Kept(_) => counts.censored += 1,
         }
-        if let End::Cut(cut) = end {
-            actions.push(Action::Cancel(attempt, cut));
+        match end {
+            End::Won | End::Failed => {}
+            End::Cut(cut) => actions.push(Action::Cancel(attempt, cut)),
+            End::Kept(_) => {
+                self.ledger.kept.kept += 1;
+                actions.push(Action::Keep(attempt));
+            }
         }
         true
     }
 
-    /// Gives an open branch its outcome and drops what it still has.
+    /// Gives an open branch its outcome and drops what it still has; in an observed job, its primary runs on if all that
+    /// came between is that it is not needed. Copies do not: latency is measured on primaries.
     fn settle(&mut self, branch: u32, outcome: Outcome, cut: Cut, actions: &mut Vec<Action>) {
+        let keeps = self.is_observed() && matches!(outcome, Outcome::Answered | Outcome::Unneeded);
         let state = &self.branches[branch as usize];
         if state.running + state.asking > 0 {
             for attempt in self.plan.attempts_of(branch) {
                 self.withdraw(attempt, actions);
-                self.end(attempt, End::Cut(cut), actions);
+                let kept = keeps && attempt.role() == Role::Primary;
+                self.end(attempt, if kept { End::Kept(cut) } else { End::Cut(cut) }, actions);
             }
         }
         match outcome {

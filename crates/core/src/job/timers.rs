@@ -84,15 +84,22 @@ impl Timers {
         })
     }
 
-    /// Forgets what is due for branches that have an outcome, so that nobody wakes up for it.
-    pub(super) fn skip_settled(&mut self, plan: &Plan, settled: impl Fn(u32) -> bool) {
-        while plan.deadlines().get(self.next_deadline).is_some_and(|(_, branch)| settled(*branch)) {
+    /// Forgets, as far as it comes first, what is due for branches that have an outcome and nothing that `runs`.
+    pub(super) fn forget(
+        &mut self,
+        plan: &Plan,
+        settled: impl Fn(u32) -> bool,
+        runs: impl Fn(AttemptId) -> bool,
+    ) {
+        let over = |branch| settled(branch) && !runs(AttemptId::primary(branch));
+        while plan.deadlines().get(self.next_deadline).is_some_and(|(_, branch)| over(*branch)) {
             self.next_deadline += 1;
         }
-        for heap in [&mut self.hedges, &mut self.timeouts] {
-            while heap.peek().is_some_and(|Reverse(timer)| settled(timer.attempt.branch)) {
-                heap.pop();
-            }
+        while self.hedges.peek().is_some_and(|Reverse(timer)| settled(timer.attempt.branch)) {
+            self.hedges.pop();
+        }
+        while self.timeouts.peek().is_some_and(|Reverse(timer)| !runs(timer.attempt)) {
+            self.timeouts.pop();
         }
     }
 

@@ -100,8 +100,20 @@ fn barrier(faults: &mut Faults, spec: &PlanSpec) {
     if let Some(deadline) = spec.deadline {
         faults.span(plan("deadline"), deadline);
     }
+    samples(faults, spec);
     budget(faults, "hedge budget", spec.hedge_budget);
     budget(faults, "failover budget", spec.failover_budget);
+}
+
+/// The shares of jobs that measure.
+fn samples(faults: &mut Faults, spec: &PlanSpec) {
+    let PlanSpec { observe, holdout, .. } = *spec;
+    let ok = observe.saturating_add(holdout) <= PPM;
+    let value = format_args!("{observe} and a holdout of {holdout} parts per million");
+    faults.expect(ok, || Field::Plan("observe"), value, "at most 1000000 together");
+    let endless = spec.deadline.is_none() && spec.branches.iter().any(|branch| branch.deadline.is_none());
+    let expected = "a deadline, which ends what is observed";
+    faults.expect(observe == 0 || !endless, || Field::Plan("observe"), "no deadline", expected);
 }
 
 fn budget(faults: &mut Faults, field: &'static str, spec: BudgetSpec) {

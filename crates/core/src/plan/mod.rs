@@ -2,9 +2,11 @@
 
 mod check;
 mod error;
+mod limits;
 mod stages;
 
 pub use error::{Field, PlanError, PlanErrors};
+pub use limits::{BudgetSpec, LimiterSpec, Rate};
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -51,6 +53,13 @@ pub struct PlanSpec {
     pub failover_budget: BudgetSpec,
     /// The branch that goes first, to prime what the others then share. Default: all start at once.
     pub leader: Option<Leader>,
+    /// The share of jobs, in parts per million, in which primaries that are not needed run on to their deadline, outside
+    /// the job, so that the live delays can be measured on them alone: a job that is over at its first k answers would
+    /// cut the slow ones. Every branch must have a deadline then. At most [`PPM`] together with `holdout`. Default: 0.
+    pub observe: u32,
+    /// The share of jobs, in parts per million, that start no copies, to measure what copies buy. Default: 0, since
+    /// whoever is in it waits longer.
+    pub holdout: u32,
     /// The hedge delays that follow the latency, which branches refer to by index. Like branches share one. A cap defaults
     /// to the last instant at which a copy of any of them may start.
     pub live_delays: Vec<LiveDelaySpec>,
@@ -73,6 +82,8 @@ impl PlanSpec {
             hedge_budget: BudgetSpec::HEDGES,
             failover_budget: BudgetSpec::FAILOVERS,
             leader: None,
+            observe: 0,
+            holdout: 0,
             live_delays: Vec::new(),
             backfill: false,
             limiters: Vec::new(),
@@ -202,80 +213,6 @@ pub struct Leader {
     pub head_start: Time,
 }
 
-/// A cap on copies: in any run of n answered primaries at most `floor(share * n) + burst` of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BudgetSpec {
-    /// What each answered primary earns, in parts per million of a copy, at most [`PPM`].
-    pub share: u32,
-    /// The most credit that may be saved, in copies, at least 1.
-    pub burst: u32,
-    /// The most copies in flight at once, at least 1. Default: no bound.
-    pub in_flight: Option<u32>,
-}
-
-impl BudgetSpec {
-    /// The default for copies after a delay: 5 % of answered primaries, at most 20 saved.
-    pub const HEDGES: BudgetSpec = BudgetSpec { share: 50_000, burst: 20, in_flight: None };
-    /// The default for failovers: 10 % of answered primaries, at most 20 saved.
-    pub const FAILOVERS: BudgetSpec = BudgetSpec { share: 100_000, burst: 20, in_flight: None };
-}
-
-/// A shared resource: how many attempts may run at once, and how many may start in a time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LimiterSpec {
-    /// The limiter's name: every branch of every plan that names it shares it. Not empty, unique in a plan.
-    pub name: String,
-    /// The weight that may run at once, at least 1. Default: no bound.
-    pub gate: Option<u32>,
-    /// The weight that may start in a time. Default: no bound.
-    pub rate: Option<Rate>,
-    /// Whether in every window as long as the rate's time no more than its permits may start: then `permits - burst` come
-    /// back in it, and not `permits`. It takes a rate with a burst below its permits. Default: no.
-    pub strict: bool,
-    /// The least share of backfill among what is granted while backfill waits, in parts per million of the weight, at most
-    /// [`PPM`]. Default: 0, then it waits for all others.
-    pub backfill_share: u32,
-    /// The longest pause that a server may ask for; beyond it, waiters are refused. Default: 60 s.
-    pub pushback_cap: Time,
-}
-
-impl LimiterSpec {
-    /// The default of [`LimiterSpec::pushback_cap`].
-    pub const PUSHBACK_CAP: Time = Time::from_secs(60);
-
-    /// A limiter that permits everything until a gate or rate is set.
-    pub fn new(name: impl Into<String>) -> LimiterSpec {
-        LimiterSpec {
-            name: name.into(),
-            gate: None,
-            rate: None,
-            strict: false,
-            backfill_share: 0,
-            pushback_cap: LimiterSpec::PUSHBACK_CAP,
-        }
-    }
-
-    /// The largest weight that it can ever permit at once.
-    pub fn capacity(&self) -> u32 {
-        let gate = self.gate.unwrap_or(u32::MAX);
-        self.rate.map_or(gate, |rate| gate.min(rate.burst))
-    }
-}
-
-/// A token bucket: `permits` in every `per`, of which `burst` may be saved.
-///
-/// In a window of length w at most `burst + permits * w / per` start: right after an idle time that is `burst` more
-/// than the rate, unless it is [strict](LimiterSpec::strict).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// Weight that may start in every `per`, at least 1.
-    pub permits: u32,
-    /// The time that `permits` refer to, above zero.
-    pub per: Time,
-    /// Weight that may start at once after an idle time, at least 1.
-    pub burst: u32,
-}
-
 /// A plan that was checked: after [`Plan::new`], a job of it cannot fail for what the plan says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -287,6 +224,8 @@ pub struct Plan {
     hedge_budget: BudgetSpec,
     failover_budget: BudgetSpec,
     leader: Option<Leader>,
+    observe: u32,
+    holdout: u32,
     live_delays: Vec<LiveDelaySpec>,
     backfill: bool,
     limiters: Vec<LimiterSpec>,
@@ -383,6 +322,7 @@ impl Plan {
             .collect();
         let required = branches.iter().filter(|b| b.required).count() as u32;
         let k = spec.wait_for.answers(n);
+        let cuts_the_slow = k < n && required < n;
         let mut first_attempts = alloc::vec![0];
         first_attempts.extend(branches.iter().scan(0, |next, b| {
             *next += 1 + b.delays().len() + usize::from(b.failover);
@@ -397,7 +337,9 @@ impl Plan {
             hedge_budget: spec.hedge_budget,
             failover_budget: spec.failover_budget,
             leader: spec.leader,
-            live_delays: with_caps(spec.live_delays, &branches),
+            observe: spec.observe,
+            holdout: spec.holdout,
+            live_delays: filled_in(spec.live_delays, &branches, cuts_the_slow && spec.observe == 0),
             backfill: spec.backfill,
             limiters: spec.limiters,
             dependents: Dependents::new(branches.len(), |branch| &branches[branch].after),
@@ -445,6 +387,8 @@ impl Plan {
             hedge_budget: self.hedge_budget,
             failover_budget: self.failover_budget,
             leader: self.leader,
+            observe: self.observe,
+            holdout: self.holdout,
             live_delays: self.live_delays.clone(),
             backfill: self.backfill,
             limiters: self.limiters.clone(),
@@ -500,6 +444,16 @@ impl Plan {
     /// The branch that goes first.
     pub fn leader(&self) -> Option<Leader> {
         self.leader
+    }
+
+    /// The share of jobs in which primaries that are not needed run on, in parts per million.
+    pub fn observe(&self) -> u32 {
+        self.observe
+    }
+
+    /// The share of jobs that start no copies, in parts per million.
+    pub fn holdout(&self) -> u32 {
+        self.holdout
     }
 
     /// The hedge delays that follow the latency.
@@ -573,13 +527,14 @@ fn by_deadline(branches: &[Branch]) -> Vec<(Time, u32)> {
     deadlines
 }
 
-/// Live delays that no copy is sent after.
-fn with_caps(mut delays: Vec<LiveDelaySpec>, branches: &[Branch]) -> Vec<LiveDelaySpec> {
+/// Live delays after which a copy may still be sent, and that are said to be biased if they are.
+fn filled_in(mut delays: Vec<LiveDelaySpec>, branches: &[Branch], biased: bool) -> Vec<LiveDelaySpec> {
     for (index, delay) in delays.iter_mut().enumerate() {
         let hedged = branches.iter().filter(|branch| branch.live == Some(index));
         let last = hedged.map(|branch| branch.last_useful_start().unwrap_or(Time::MAX)).max();
         // A cap of nothing would be a race.
         delay.cap = delay.cap.min(last.unwrap_or(Time::MAX)).max(Time::from_nanos(1));
+        delay.biased = biased;
     }
     delays
 }

@@ -14,6 +14,10 @@ pub struct LiveDelaySpec {
     pub cap: Time,
     /// The delay while there is too little to go by, more than zero. Default: no hedge.
     pub warming: Option<Time>,
+    /// Whether jobs that are over at their first k answers cut the primaries that it is measured on, and none of them is
+    /// [observed](crate::PlanSpec::observe): the estimate is then too high where branches are slow together. A plan
+    /// fills it in.
+    pub biased: bool,
 }
 
 impl LiveDelaySpec {
@@ -22,7 +26,7 @@ impl LiveDelaySpec {
 
     /// Neither a cap nor a delay while warming.
     pub fn new(quantile: Quantile) -> LiveDelaySpec {
-        LiveDelaySpec { quantile, floor: LiveDelaySpec::FLOOR, cap: Time::MAX, warming: None }
+        LiveDelaySpec { quantile, floor: LiveDelaySpec::FLOOR, cap: Time::MAX, warming: None, biased: false }
     }
 }
 
@@ -51,6 +55,7 @@ impl LiveDelaySpec {
 pub struct LiveDelay {
     spec: LiveDelaySpec,
     estimate: Estimate,
+    at_risk: f64,
     /// The last quantile that was estimable.
     last: Option<Time>,
 }
@@ -64,7 +69,7 @@ impl LiveDelay {
         let delays = [("floor", Some(spec.floor)), ("cap", Some(spec.cap)), ("warming", spec.warming)];
         match delays.into_iter().find(|(_, delay)| *delay == Some(Time::ZERO)) {
             Some((field, _)) => Err(SketchError::NoDelay { field }),
-            None => Ok(LiveDelay { spec, estimate: Estimate::Warming, last: None }),
+            None => Ok(LiveDelay { spec, estimate: Estimate::Warming, at_risk: 0.0, last: None }),
         }
     }
 
@@ -75,7 +80,7 @@ impl LiveDelay {
 
     /// Takes the quantile anew.
     pub fn refresh(&mut self, snapshot: &Snapshot) {
-        self.estimate = snapshot.estimate(self.spec.quantile);
+        (self.estimate, self.at_risk) = snapshot.estimate_at_risk(self.spec.quantile);
         if let Estimate::Estimable(quantile) = self.estimate {
             self.last = Some(quantile);
         }
@@ -84,6 +89,12 @@ impl LiveDelay {
     /// What the last refresh found.
     pub fn estimate(&self) -> Estimate {
         self.estimate
+    }
+
+    /// How many primaries, effectively, were known to run as long as the estimate goes: to the quantile, or where there
+    /// were too few of them, or to the deadline that cut some.
+    pub fn at_risk(&self) -> f64 {
+        self.at_risk
     }
 
     /// When a copy is due after its primary's permit; `None` is never.

@@ -129,38 +129,45 @@ impl Snapshot {
     /// since how old an observation is and how long it took are taken to be unrelated; where the recent ones are the
     /// slow ones, as after a change for the worse, that counts up to twice too many.
     pub fn estimate(&self, quantile: Quantile) -> Estimate {
-        let found = self.product_limit(quantile);
+        self.estimate_at_risk(quantile).0
+    }
+
+    /// The estimate, and how many primaries, effectively, are at risk as far as it goes.
+    pub(super) fn estimate_at_risk(&self, quantile: Quantile) -> (Estimate, f64) {
+        let (found, at_risk) = self.product_limit(quantile);
         let too_few = self.started as f64 * quantile.rest() < ENOUGH;
-        match found {
+        let estimate = match found {
             Err(_) if too_few => Estimate::Warming,
             _ if self.stale => Estimate::Stale,
             Ok(bucket) => Estimate::Estimable(bucket.middle()),
             Err(above) => Estimate::NotEstimable { above },
-        }
+        };
+        (estimate, at_risk)
     }
 
-    /// The quantile's bucket, or how far the estimate is good.
-    fn product_limit(&self, quantile: Quantile) -> Result<Bucket, Time> {
+    /// The quantile's bucket, or how far the estimate is good; and the primaries at risk there.
+    fn product_limit(&self, quantile: Quantile) -> (Result<Bucket, Time>, f64) {
         let rest = quantile.rest() * (1.0 + ROUNDING);
         let weight = self.weight();
-        let per_weight = self.effective() / weight as f64;
+        let per_weight = self.effective() / weight.max(1) as f64;
         let cut = Bucket::of(self.cut);
-        let (mut at_risk, mut survival, mut good) = (weight, 1.0, Time::ZERO);
+        let (mut left, mut survival, mut good) = (weight, 1.0, Time::ZERO);
         for row in &self.rows {
+            let at_risk = left as f64 * per_weight;
             if self.cut < Time::MAX && row.bucket >= cut {
-                return Err(self.cut);
+                return (Err(self.cut), at_risk);
             }
-            if (at_risk as f64 * per_weight) < ENOUGH {
-                return Err(good);
+            if at_risk < ENOUGH {
+                return (Err(good), at_risk);
             }
-            survival *= 1.0 - row.answered() / at_risk as f64;
+            survival *= 1.0 - row.answered() / left as f64;
             if survival <= rest {
-                return Ok(row.bucket);
+                return (Ok(row.bucket), at_risk);
             }
             good = row.bucket.lower();
-            at_risk -= row.weight();
+            left -= row.weight();
         }
-        Err(good)
+        (Err(good), 0.0)
     }
 
     /// The shares that have answered and failed by an age, by their cumulative incidence:

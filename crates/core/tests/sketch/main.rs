@@ -4,6 +4,7 @@
 
 mod closed_loop;
 mod decay;
+mod first_k;
 mod hostile;
 mod incidence;
 mod live;

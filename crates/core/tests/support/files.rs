@@ -12,6 +12,7 @@ macro_rules! for_all_files {
             rule_6_permits_are_asked_for: "rule_06_permits.txt";
             rule_7_the_budget_caps_copies: "rule_07_budget.txt";
             rule_8_hedge_delays_follow_the_latency: "rule_08_live.txt";
+            rule_8_some_jobs_are_samples: "rule_08_samples.txt";
             rule_9_limiters_are_shared: "rule_09_limiter.txt";
             rule_11_one_branch_may_lead: "rule_11_leader.txt";
             rule_12_stages_have_an_order: "rule_12_stages.txt";

@@ -14,7 +14,7 @@ use crate::script::{Happening, Script};
 /// Panics when a step breaks an invariant, or when the job leaves a permit, a place in a queue or a budget's copy behind.
 pub(crate) fn play(script: &Script) -> String {
     let mut machine = Machine::start(script);
-    while machine.job.verdict().is_none() {
+    while machine.job.verdict().is_none() || machine.job.kept() > 0 {
         let Some(now) = machine.next_at() else { break };
         machine.instant(now);
     }
@@ -265,6 +265,7 @@ impl Machine<'_> {
                 self.trace.cancel(plan, self.now, attempt, cut);
                 self.release(attempt);
             }
+            Action::Keep(attempt) => self.trace.keep(plan, self.now, attempt),
             Action::Finish(verdict) => self.trace.finish(plan, self.now, verdict),
         }
     }

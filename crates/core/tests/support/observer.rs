@@ -16,6 +16,8 @@ macro_rules! ensure {
     };
 }
 
+#[path = "kept.rs"]
+mod kept;
 #[path = "turns.rs"]
 mod turns;
 
@@ -25,6 +27,8 @@ pub(crate) enum Seen {
     Idle,
     Asked,
     Running,
+    /// Running on, though the job needs it no more.
+    Kept,
     Over,
 }
 
@@ -58,7 +62,8 @@ impl Observer {
     pub(crate) fn start(plan: &Arc<Plan>, now: Time, rotation: u32) -> (Job, Observer, Vec<Action>) {
         let mut actions = Vec::new();
         let live = live(plan);
-        let job = Job::start(Arc::clone(plan), Start { now, rotation, live: &live }, &mut actions);
+        let start = Start { now, rotation, live: &live, ..Start::default() };
+        let job = Job::start(Arc::clone(plan), start, &mut actions);
         let n = plan.n() as usize;
         let mut observer = Observer {
             plan: Arc::clone(plan),
@@ -103,7 +108,8 @@ impl Observer {
         let mut actions = Vec::new();
         job.step(now, &mut events.to_vec(), &mut actions);
         for action in &actions {
-            ensure!(self.finished.is_none(), "{action:?} after the finish");
+            let over = self.finished.is_some() && !self.cancels_kept(*action);
+            ensure!(!over, "{action:?} after the finish");
             self.action(*action, events).map_err(|broken| format!("{broken} in {actions:?}"))?;
         }
         self.reported(job, events, &before);
@@ -111,6 +117,7 @@ impl Observer {
         self.follow_leader(events, &before);
         self.check_turns(&before, overslept)?;
         self.check_times(job)?;
+        self.check_kept(job, &actions, events, &before)?;
         self.check_ledger(job, &actions, &before)?;
         ensure!(self.finished == job.verdict(), "said {:?}, holds {:?}", self.finished, job.verdict());
         if before.finished.is_none() {
@@ -167,10 +174,14 @@ impl Observer {
             }
             Action::Cancel(attempt, cut) => {
                 let seen = self.change(attempt, Seen::Over);
-                ensure!(seen == Seen::Running, "cancelled what was {seen:?}");
+                ensure!(matches!(seen, Seen::Running | Seen::Kept), "cancelled what was {seen:?}");
                 let timeout = self.plan.branches()[attempt.branch as usize].attempt_timeout.is_some();
                 let told = events.contains(&Event::Failed(attempt, Failure::TimedOut));
                 ensure!(cut != Cut::TimedOut || timeout || told, "timed out without a timeout");
+            }
+            Action::Keep(attempt) => {
+                let seen = self.change(attempt, Seen::Kept);
+                ensure!(seen == Seen::Running, "kept what was {seen:?}");
             }
             Action::Finish(verdict) => self.finished = Some(verdict),
         }
@@ -189,6 +200,7 @@ impl Observer {
         let branch = &self.plan.branches()[attempt.branch as usize];
         let delay = branch.delays()[usize::from(attempt.number) - 1];
         ensure!(budgeted == (delay > Time::ZERO), "the budget caps copies after a delay, and no race");
+        ensure!(self.plan.holdout() == 0, "a copy in a job that is held out");
         let expected = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
         ensure!(class == expected, "asked in class {class:?}");
         let primary = AttemptId::primary(attempt.branch);
@@ -210,7 +222,8 @@ impl Observer {
         let branch = &self.plan.branches()[attempt.branch as usize];
         let tried = self.tried[attempt.branch as usize].len();
         ensure!((1..branch.targets as usize).contains(&tried), "a failover after {tried} targets");
-        let spent = |other: AttemptId| other == attempt || self.seen(other) != Seen::Idle;
+        let held_out = |other: AttemptId| other.role() == Role::Copy && self.plan.holdout() > 0;
+        let spent = |other: AttemptId| other == attempt || held_out(other) || self.seen(other) != Seen::Idle;
         ensure!(self.plan.attempts_of(attempt.branch).all(spent), "a failover instead of a copy");
         Ok(())
     }
@@ -247,9 +260,6 @@ impl Observer {
     /// instant, so that it also counts for what was asked in this step, unless that was in consequence of the refusal of
     /// another; a report of an end counts for what ran before.
     fn reported(&mut self, job: &Job, events: &[Event], before: &Observer) {
-        if before.finished.is_some() {
-            return;
-        }
         for kind in 0..=5 {
             for event in events.iter().filter(|event| kind_of(event) == Some(kind)) {
                 let (attempt, was) = match *event {
@@ -260,8 +270,12 @@ impl Observer {
                 let Some(index) = self.plan.attempt_index(attempt) else { continue };
                 let settled = job.slot(attempt.branch).is_some_and(|slot| slot.outcome.is_some());
                 let in_turn = attempt.number > 0 || before.seen[index] == Seen::Asked || settled;
-                let counts = if was == Seen::Asked { in_turn } else { before.seen[index] == was };
-                if counts && self.seen[index] == was {
+                let runs = |seen| matches!(seen, Seen::Running | Seen::Kept);
+                let counts = match was {
+                    Seen::Asked => in_turn && before.finished.is_none() && self.seen[index] == was,
+                    _ => runs(before.seen[index]) && runs(self.seen[index]),
+                };
+                if counts {
                     self.seen[index] = Seen::Over;
                     let hopeless = matches!(event, Event::Failed(_, Failure::Permanent | Failure::Pushback));
                     self.gave_up[attempt.branch as usize] |= hopeless;
@@ -285,11 +299,12 @@ impl Observer {
 
     /// Rules 3, 5 and 6: nothing runs on past its time, and nothing that is due was forgotten.
     fn check_times(&self, job: &Job) -> Result<(), String> {
+        ensure!(job.wake_at().is_none_or(|at| self.is_later(at)), "wants to wake at {:?}", job.wake_at());
         if self.finished.is_some() {
-            ensure!(job.wake_at().is_none(), "a finished job wants to wake");
+            let kept = self.count(Seen::Kept, Role::Primary) > 0;
+            ensure!(kept || job.wake_at().is_none(), "a finished job wants to wake");
             return Ok(());
         }
-        ensure!(job.wake_at().is_none_or(|at| self.is_later(at)), "wants to wake at {:?}", job.wake_at());
         for branch in 0..self.plan.n() {
             if self.outcomes[branch as usize].is_some() {
                 continue;
@@ -333,7 +348,7 @@ impl Observer {
             (self.plan.branches()[branch as usize].targets as usize) > self.tried[branch as usize].len();
         let may = |attempt: AttemptId| match attempt.role() {
             Role::Primary => false,
-            Role::Copy => self.seen(attempt) == Seen::Idle,
+            Role::Copy => self.plan.holdout() == 0 && self.seen(attempt) == Seen::Idle,
             Role::Failover => self.seen(attempt) == Seen::Idle && untried,
         };
         let last = self.plan.branches()[branch as usize].last_useful_start();
@@ -353,7 +368,9 @@ impl Observer {
     fn next_copy_at(&self, branch: u32) -> Option<Time> {
         let declared = &self.plan.branches()[branch as usize];
         let primary = self.index(AttemptId::primary(branch));
-        let idle = |copy: &AttemptId| copy.role() == Role::Copy && self.seen(*copy) == Seen::Idle;
+        let held_out = self.plan.holdout() > 0;
+        let idle =
+            |copy: &AttemptId| copy.role() == Role::Copy && !held_out && self.seen(*copy) == Seen::Idle;
         let next = self.plan.attempts_of(branch).find(idle);
         let at = self.since[primary].saturating_add(self.delay(next?)?);
         let gave_up = self.gave_up[branch as usize];
@@ -431,8 +448,19 @@ impl Observer {
             ensure!(ends(new) - ends(old) == ended, "{called}: {ended} ended, {new:?} after {old:?}");
             ensure!(new.running() == running, "{called}: {running} run, {new:?}");
             let cut = |lost: bool| {
-                let said = |a: &&Action| matches!(a, Action::Cancel(attempt, cut) if of_role(attempt) && (*cut == Cut::Lost) == lost);
-                actions.iter().filter(said).count() as u64
+                let said = |(place, a): &(usize, &Action)| match **a {
+                    Action::Cancel(attempt, cut) => {
+                        of_role(&attempt)
+                            && (cut == Cut::Lost) == lost
+                            && !before.kept(attempt, &actions[..*place])
+                    }
+                    Action::Keep(attempt) => {
+                        let answered = self.outcomes[attempt.branch as usize] == Some(Outcome::Answered);
+                        of_role(&attempt) && answered == lost
+                    }
+                    _ => false,
+                };
+                actions.iter().enumerate().filter(said).count() as u64
             };
             ensure!(new.lost - old.lost == cut(true), "{called}: lost {new:?}");
             ensure!(new.censored - old.censored == cut(false), "{called}: censored {new:?}");

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use fantail_core::job::{AttemptId, Cause, Class, Cut, NotStarted, Outcome, Refusal, Role, Slot, Verdict};
-use fantail_core::{Attempts, Ledger, Plan, Time};
+use fantail_core::{Attempts, Kept, Ledger, Plan, Time};
 
 /// What was done to which attempts, instant by instant.
 ///
@@ -49,6 +49,11 @@ impl Trace {
             Cut::JobEnded => " (job ended)",
         };
         self.push(now, "drop", Some(name(plan, attempt)), why.to_owned());
+    }
+
+    /// Not needed, but it runs on.
+    pub(crate) fn keep(&mut self, plan: &Plan, now: Time, attempt: AttemptId) {
+        self.push(now, "keep", Some(name(plan, attempt)), String::new());
     }
 
     /// Asked for, with no permit at once.
@@ -119,6 +124,7 @@ impl Trace {
         {
             text.extend(attempts(called, ledger.of(role)));
         }
+        text.extend(kept(&ledger.kept));
         let refused = Refusal::ALL.map(|reason| (ledger.refused(reason), reason));
         let refused: Vec<String> = refused
             .iter()
@@ -226,9 +232,16 @@ fn attempts(called: &str, counts: &Attempts) -> Option<String> {
         (counts.failed, "failed"),
         (counts.censored, "censored"),
     ];
-    let ends: Vec<String> =
-        ends.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
     let launched = counts.launched;
-    (launched > 0)
-        .then(|| format!("{called}: {launched} launched = {}, busy {}\n", ends.join(" + "), counts.busy))
+    (launched > 0).then(|| format!("{called}: {launched} launched = {}, busy {}\n", sum(&ends), counts.busy))
+}
+
+fn kept(counts: &Kept) -> Option<String> {
+    let ends = [(counts.answered, "answered"), (counts.failed, "failed"), (counts.censored, "censored")];
+    (counts.kept > 0).then(|| format!("kept: {} = {}, busy {}\n", counts.kept, sum(&ends), counts.busy))
+}
+
+fn sum(ends: &[(u64, &str)]) -> String {
+    let some = ends.iter().filter(|(count, _)| *count > 0);
+    some.map(|(count, what)| format!("{count} {what}")).collect::<Vec<String>>().join(" + ")
 }

@@ -19,7 +19,7 @@
 //!
 //! - `plan`: `wait=all|first:K|share:PPM`, `at_least=K`, `deadline=T`, `share=PPM burst=N in_flight=N` of the hedge
 //!   budget, `failover_share=PPM`, `credit=N` that the hedge budget holds already (the failover budget then holds what
-//!   the same answers earned), `leader=NAME/T` with its head start, `rotation=N`.
+//!   the same answers earned), `leader=NAME/T` with its head start, `rotation=N`, `observed`, `heldout`.
 //! - `limiter NAME`: `gate=N`, `rate=N/T`, `burst=N`, `cap=T`.
 //! - `branch NAMES: …`: `required`, `optional`, `hedge=T,T`, `race=R` (either makes it repeatable), `distinct`,
 //!   `live=T` or `live=none`: what its live hedge delay is where nothing was measured, `min_useful=T`, `timeout=T`, `deadline=T`, `targets=N`, `limiter=NAME`, `weight=N`, `failover` (repeatable, and two
@@ -36,13 +36,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
+use fantail_core::plan::PPM;
 use fantail_core::{
     BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time,
     WaitFor,
 };
 
 /// One scenario.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) title: String,
     pub(crate) plan: Arc<Plan>,
@@ -160,6 +161,8 @@ impl Draft {
             }
             "credit" => self.credit = read(value),
             "rotation" => self.rotation = read(value),
+            "observed" => self.spec.observe = PPM,
+            "heldout" => self.spec.holdout = PPM,
             _ => panic!("unknown setting of the plan: {setting}"),
         }
     }

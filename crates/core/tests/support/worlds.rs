@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
+use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, Hedge, Leader, LiveDelaySpec, Plan, PlanSpec, Quantile, Time, WaitFor};
 use proptest::prelude::*;
 
@@ -83,8 +84,9 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
     let leader = prop::option::weighted(0.4, (any::<prop::sample::Index>(), 1..20_u64));
     let at_least = prop::option::of(any::<prop::sample::Index>());
     let warming = prop::option::of(1..15_u64);
-    (branches, wait_for, at_least, deadline, leader, any::<bool>(), warming).prop_map(
-        |(mut branches, wait_for, at_least, deadline, leader, backwards, warming)| {
+    let sample = prop::sample::select(vec![(0, 0), (0, 0), (PPM, 0), (0, PPM)]);
+    (branches, wait_for, at_least, deadline, leader, any::<bool>(), warming, sample).prop_map(
+        |(mut branches, wait_for, at_least, deadline, leader, backwards, warming, sample)| {
             let n = branches.len() as u32;
             let wait_for = match wait_for {
                 WaitFor::First(k) => WaitFor::First(k % n + 1),
@@ -114,7 +116,11 @@ pub(crate) fn plans() -> impl Strategy<Value = Arc<Plan>> {
             let warming = warming.map(Time::from_nanos);
             let live_delays = vec![LiveDelaySpec { warming, ..LiveDelaySpec::new(p95) }];
             let random = PlanSpec::new("random", branches);
-            let spec = PlanSpec { wait_for, at_least, deadline, leader, live_delays, ..random };
+            let timed = deadline.is_some() || random.branches.iter().all(|branch| branch.deadline.is_some());
+            let observe = if timed { sample.0 } else { 0 };
+            let holdout = sample.1;
+            let spec =
+                PlanSpec { wait_for, at_least, deadline, leader, live_delays, observe, holdout, ..random };
             Arc::new(Plan::new(spec).expect("random plans are valid"))
         },
     )
@@ -226,6 +232,9 @@ fn sayable(observer: &Observer, plan: &Plan) -> Vec<Event> {
                     events.extend(plan.leader().map(|_| Event::Primed(attempt)));
                     let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
                     events.extend(failures.map(|failure| Event::Failed(attempt, failure)));
+                }
+                Seen::Kept => {
+                    events.extend([Event::Answered(attempt), Event::Failed(attempt, Failure::Retryable)]);
                 }
                 Seen::Idle | Seen::Over => {}
             }

@@ -12,6 +12,7 @@ mod limiter;
 mod linear;
 mod live;
 mod losers;
+mod observed;
 mod permits;
 mod pushback;
 mod reentrancy;

@@ -96,7 +96,9 @@ fn comparable(script: &Script, text: &str) -> Vec<String> {
 
 /// `start a, b until 5ms` is `start a until 5ms` and `start b until 5ms`; a drop is one for whatever reason.
 fn each(item: &str) -> Vec<String> {
-    let Some((verb @ ("start" | "drop"), rest)) = item.split_once(' ') else { return vec![item.to_owned()] };
+    let Some((verb @ ("start" | "keep" | "drop"), rest)) = item.split_once(' ') else {
+        return vec![item.to_owned()];
+    };
     let end = [" at target", " until", " ("].iter().filter_map(|mark| rest.find(mark)).min();
     let (names, rest) = rest.split_at(end.unwrap_or(rest.len()));
     let rest = if verb == "drop" { "" } else { rest };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Failure};
+use fantail_core::plan::PPM;
 use fantail_core::{
     BranchSpec, BudgetSpec, Hedge, Leader, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time,
     WaitFor,
@@ -101,6 +102,7 @@ prop_compose! {
         held in prop::option::of(0..2_usize),
         leader in prop::option::weighted(0.3, (any::<prop::sample::Index>(), 1..20_u64)),
         warming in prop::option::of(1..12_u64),
+        observed in any::<bool>(),
         primed in prop::collection::vec(prop::option::of(1..40_u64), 5),
     ) -> Script {
         let mut timeline = Vec::new();
@@ -152,6 +154,7 @@ prop_compose! {
             live_delays: vec![live],
             wait_for,
             deadline: Some(ms(deadline)),
+            observe: if observed { PPM } else { 0 },
             hedge_budget,
             failover_budget: BudgetSpec { share: 1_000_000, ..BudgetSpec::FAILOVERS },
             leader: leader.map(|(index, head_start)| Leader { branch: *index.get(&first), head_start: ms(head_start) }),

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use fantail::{Attempt, AttemptError, Done, Fanout, JoinError, Limiters, Permit};
+use fantail::{Attempt, AttemptError, Done, Fanout, JoinError, Limiters, Note, Observer, Permit};
 use fantail_core::job::{AttemptId, Cause, Class, Cut, Failure, Slot, Verdict};
 use fantail_core::{Ledger, Plan, Time};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::report::Trace;
@@ -22,9 +23,12 @@ pub(crate) async fn play(script: &Script) -> String {
     let fanout = Fanout::new((*script.plan).clone(), &limiters);
     prepare(&fanout, script).await;
 
-    let stage = Stage::new(script);
+    let stage = Arc::new(Stage::new(script));
+    let fanout = fanout.observed(Arc::clone(&stage) as Arc<dyn Observer>);
     let mut job = fanout.job();
-    let _answers = job.each(|attempt| stage.call(&attempt));
+    let actor = Arc::clone(&stage);
+    let _answers = job.each(move |attempt| actor.call(&attempt));
+    job.observe();
     let mut job = pin!(job.join());
     let mut others = pin!(stage.others(&limiters));
     let joined = poll_fn(|task| {
@@ -40,11 +44,20 @@ pub(crate) async fn play(script: &Script) -> String {
         job.set(fanout.job().join());
         return stage.dropped();
     };
-    stage.finished(match &joined {
+    let done = match &joined {
         Ok(done) => done,
         Err(JoinError::Failed(failed)) => failed,
         Err(error) => panic!("{}: {error}", script.title),
-    })
+    };
+    stage.finished(done);
+    if done.ledger().kept.running() > 0 {
+        let held = async {
+            let _held = others.await;
+            pending::<()>().await;
+        };
+        tokio::select! { biased; () = held => {}, () = stage.observed.notified() => {} }
+    }
+    stage.report(done)
 }
 
 /// Brings the budget's credit and the choice of targets to where the script begins.
@@ -68,10 +81,11 @@ async fn start_and_drop(fanout: &Fanout, answers: bool) {
     let first = fanout.plan().branches().iter().position(|branch| branch.after.is_empty());
     let first = fanout.plan().leader().map(|leader| leader.branch).or(first);
     let mut job = fanout.job();
-    let _answers = job.each(|attempt| {
+    let _answers = job.each(move |attempt| {
         let answers = answers && Some(attempt.branch() as usize) == first;
         async move { if answers { Ok(()) } else { pending().await } }
     });
+    job.observe();
     let mut job = pin!(job.join());
     poll_fn(|task: &mut Context<'_>| {
         let _ = job.as_mut().poll(task);
@@ -81,15 +95,40 @@ async fn start_and_drop(fanout: &Fanout, answers: bool) {
 }
 
 /// Where a script is played.
-struct Stage<'s> {
-    script: &'s Script,
+struct Stage {
+    script: Script,
     origin: Instant,
     trace: Arc<Mutex<Trace>>,
+    /// What the job came to cost once nothing ran that it kept, and that it did.
+    ledger: Mutex<Option<Ledger>>,
+    observed: Notify,
 }
 
-impl Stage<'_> {
-    fn new(script: &Script) -> Stage<'_> {
-        Stage { script, origin: Instant::now(), trace: Arc::default() }
+impl Observer for Stage {
+    fn note(&self, _: &Plan, note: Note<'_>) {
+        match note {
+            Note::Kept(attempt) => {
+                let now = self.now();
+                self.trace(|trace, plan| trace.keep(plan, now, attempt));
+            }
+            Note::Observed(job) => {
+                *self.ledger.lock().expect("nothing panics while it notes") = Some(*job.ledger());
+                self.observed.notify_one();
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Stage {
+    fn new(script: &Script) -> Stage {
+        Stage {
+            script: script.clone(),
+            origin: Instant::now(),
+            trace: Arc::default(),
+            ledger: Mutex::default(),
+            observed: Notify::new(),
+        }
     }
 
     fn now(&self) -> Time {
@@ -177,12 +216,16 @@ impl Stage<'_> {
         trace.report(&self.script.plan, |_| open, &Ledger::default())
     }
 
-    fn finished(&self, done: &Done) -> String {
+    fn finished(&self, done: &Done) {
         let now = self.now();
         assert_eq!(done.elapsed(), now, "{}", self.script.title);
         self.trace(|trace, plan| trace.finish(plan, now, done.verdict()));
+    }
+
+    fn report(&self, done: &Done) -> String {
         let trace = self.trace.lock().expect("nothing panics while it traces");
-        trace.report(&self.script.plan, |branch| done.slot(branch), done.ledger())
+        let ledger = self.ledger.lock().expect("nothing panics while it notes");
+        trace.report(&self.script.plan, |branch| done.slot(branch), ledger.as_ref().unwrap_or(done.ledger()))
     }
 }
 

@@ -94,6 +94,7 @@ pub(super) enum Runs {
 }
 
 /// Who plays a job: the machine, or a client that knows no plan.
+#[expect(clippy::large_enum_variant, reason = "of many seats all or none are jobs")]
 pub(super) enum Player {
     Job(Job),
     Calls(Calls),

@@ -123,7 +123,7 @@ impl Summary {
         self.returns.walk(words);
         words.word(&mut self.never);
         words.list(&mut self.outcomes, &Outcomes::default(), |words, outcomes| outcomes.walk(words));
-        let Ledger { primaries, copies, failovers, .. } = &mut self.ledger;
+        let Ledger { primaries, copies, failovers, kept, .. } = &mut self.ledger;
         for attempts in [primaries, copies, failovers] {
             for count in [
                 &mut attempts.launched,
@@ -136,6 +136,10 @@ impl Summary {
             }
             words.time(&mut attempts.busy);
         }
+        for count in [&mut kept.kept, &mut kept.answered, &mut kept.failed, &mut kept.censored] {
+            words.word(count);
+        }
+        words.time(&mut kept.busy);
         for reason in Refusal::ALL {
             let mut count = self.ledger.refused(reason);
             words.word(&mut count);

@@ -17,6 +17,7 @@ use super::seat::{Held, Player, Runs, Seat};
 use super::servers::{CallId, Fate, Servers};
 use super::trace::{Happened, Step, Trace};
 use super::{Credit, SimError, Simulation, Summary};
+use crate::draws::{Purpose, Subject};
 
 /// Drives jobs as the runtime does: it holds no rule, it reports what happened and carries out what the machine says.
 ///
@@ -245,7 +246,8 @@ impl<'a> World<'a> {
         let plan = &self.simulation.plan;
         let player = match self.simulation.client {
             None => {
-                let start = Start { now: self.now, rotation: number as u32, ..Start::default() };
+                let draw = self.simulation.draws.word(Subject::job(number), Purpose::Sample);
+                let start = Start { now: self.now, rotation: number as u32, draw, ..Start::default() };
                 let job = Job::start(Arc::clone(plan), start, &mut self.actions);
                 Player::Job(job)
             }
@@ -300,7 +302,7 @@ impl<'a> World<'a> {
         }
         self.carry_out(index);
         let seat = &mut self.seats[index];
-        if seat.player.verdict().is_some() {
+        if seat.player.verdict().is_some() && seat.player.ledger().kept.running() == 0 {
             assert!(seat.attempts.iter().all(|held| *held == Held::Nothing), "a job leaves nothing behind");
             self.leave(index);
         } else if seat.player.wake_at() != seat.wakes_at {
@@ -324,13 +326,21 @@ impl<'a> World<'a> {
             let elapsed = if verdict.is_some() { seat.player.elapsed() } else { Time::MAX };
             traces.extend(seat.counts.then_some(Trace { job: seat.number, elapsed, verdict, steps }));
         }
-        if let Some(arriving) = &mut self.arriving {
-            arriving.returned(seat.number, self.now);
+        if seat.player.verdict().is_none() {
+            self.returned(index);
         }
+        let seat = &mut self.seats[index];
         seat.alive = false;
         seat.wakes_at = None;
         seat.events.clear();
         self.empty_seats.push(index);
+    }
+
+    /// The client of the job in this seat has its result, or waits no longer.
+    fn returned(&mut self, index: usize) {
+        if let Some(arriving) = &mut self.arriving {
+            arriving.returned(self.seats[index].number, self.now);
+        }
     }
 
     /// Nothing can happen to the jobs that are left. They leave the queues and hold their permits for ever.
@@ -379,7 +389,9 @@ impl<'a> World<'a> {
                     }
                     self.drop_attempt(seat, attempt);
                 }
-                Action::Finish(_) => {}
+                // A client is told of the result, whatever the job keeps.
+                Action::Finish(_) => self.returned(seat),
+                Action::Keep(_) => {}
             }
         }
         self.actions = actions;

@@ -97,6 +97,11 @@ pub enum NotIncluded {
     Leader,
     /// Branches that fail over when an attempt times out.
     Failover,
+    /// Jobs that start no copies.
+    Holdout {
+        /// Their share, in parts per million.
+        share: u32,
+    },
 }
 
 impl fmt::Display for NotIncluded {
@@ -105,6 +110,9 @@ impl fmt::Display for NotIncluded {
             NotIncluded::Stages => f.write_str("branches come after others"),
             NotIncluded::Leader => f.write_str("a branch leads the others"),
             NotIncluded::Failover => f.write_str("branches fail over at their attempt timeouts"),
+            NotIncluded::Holdout { share } => {
+                write!(f, "{} % of the jobs are held out, and start no copies", f64::from(*share) / 1e4)
+            }
             NotIncluded::Limiter { name, asked, capacity } => {
                 write!(
                     f,

@@ -115,6 +115,10 @@ pub(crate) fn judge(
         }
         assumptions.extend(budget.in_flight.map(|most| Assumption::CopiesInFlight { most }));
     }
+    let copies = plan.branches().iter().any(|branch| branch.hedge.is_some());
+    if copies && plan.holdout() > 0 {
+        left_out.push(NotIncluded::Holdout { share: plan.holdout() });
+    }
     if left_out.is_empty() { Ok(assumptions) } else { Err(SolveError::NotIncluded(left_out)) }
 }
 

@@ -8,6 +8,7 @@ mod determinism;
 mod gates;
 mod hedges;
 mod queues;
+mod samples;
 mod servers;
 
 use std::sync::Arc;
