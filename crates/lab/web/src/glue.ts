@@ -5,10 +5,20 @@ import { byId } from "./dom.ts";
 
 export { Lab, type Exact, type Runner, change, command, duration, ingestion, percent } from "../pkg/fantail_lab.js";
 
+/** What gzip begins with. */
+const GZIP = 0x1f;
+
 /** Makes the model ready; everything else of this module comes after. */
-export function ready(): void {
-  const text = atob(byId("wasm").textContent ?? "");
+export async function ready(): Promise<void> {
+  const element = byId("wasm");
+  const text = atob(element.textContent ?? "");
+  element.remove();
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  initSync({ module: bytes });
+  initSync({ module: bytes[0] === GZIP ? await unpacked(bytes) : bytes });
+}
+
+async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

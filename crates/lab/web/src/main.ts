@@ -27,7 +27,7 @@ import { Tail } from "./views/tail.ts";
 import { Verdicts } from "./views/verdicts.ts";
 import type { Scene } from "./views/view.ts";
 
-ready();
+await ready();
 theme();
 
 const model = new Model();

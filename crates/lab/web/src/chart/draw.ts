@@ -17,6 +17,8 @@ export interface Column {
   /** Drawn with this dash instead of the hue's. */
   readonly dash?: string;
   readonly weight?: "thin" | "bold";
+  /** Drawn across values that are not there. */
+  readonly joined?: boolean;
   /** Its name stands at its last value too. */
   readonly named?: boolean;
   /** Filled with this pattern. */
@@ -27,7 +29,6 @@ export interface Mark {
   readonly at: number;
   readonly on: "grid" | "value";
   readonly label: string;
-  readonly hue?: Hue;
 }
 
 export interface Chart {
@@ -57,7 +58,7 @@ const LETTER = 6.6;
 export function draw(chart: Chart, width: number, height: number): { svg: SVGSVGElement; frame: Frame } {
   const across = chart.turned ? chart.valueAxis : chart.gridAxis;
   const up = chart.turned ? chart.gridAxis : chart.valueAxis;
-  const upTicks = ticks(up, Math.max(3, Math.floor(height / 42)));
+  const upTicks = ticks(up, Math.max(3, Math.floor(height / 38)));
   const widest = Math.max(...upTicks.map((value) => up.tick(value).length), 2);
   const frame: Frame = { left: 12 + widest * LETTER, right: width - 22, top: 26, bottom: height - 38 };
   const id = fresh("chart");
@@ -130,7 +131,7 @@ function drawn(chart: Chart, column: Column, frame: Frame, id: string): SVGEleme
   }
   if (column.kind === "line") {
     const dashes = column.dash ?? dash(column.hue);
-    return s("path", { class: cls, d: path(chart.grid.map((_, i) => at(i, column.values))), "stroke-dasharray": dashes || undefined });
+    return s("path", { class: cls, d: path(chart.grid.map((_, i) => at(i, column.values)).filter(([x, y]) => !column.joined || Number.isFinite(x + y))), "stroke-dasharray": dashes || undefined });
   }
   const high = column.high ?? column.values;
   const there = chart.grid.map((_, i) => i).filter((i) => Number.isFinite(at(i, column.values)[0] + at(i, column.values)[1] + at(i, high)[0] + at(i, high)[1]));
@@ -173,27 +174,30 @@ function names(chart: Chart, frame: Frame): SVGElement[] {
 
 function marks(chart: Chart, frame: Frame): SVGElement[] {
   const { left, right, top, bottom } = frame;
-  const found: SVGElement[] = [];
-  let edge = -Infinity;
-  const sorted = [...(chart.marks ?? [])].sort((a, b) => a.at - b.at);
-  for (const mark of sorted) {
-    const upright = (mark.on === "grid") !== (chart.turned ?? false);
-    const axis = mark.on === "grid" ? chart.gridAxis : chart.valueAxis;
-    const share = place(axis, mark.at);
+  const edges: number[] = [];
+  const upright = (mark: Mark): boolean => (mark.on === "grid") !== (chart.turned ?? false);
+  // Labels come last, so that no line runs through them.
+  const lines = s("g", { class: "mark" });
+  const labels = s("g", { class: "mark" });
+  for (const mark of [...(chart.marks ?? [])].sort((a, b) => a.at - b.at)) {
+    const share = place(mark.on === "grid" ? chart.gridAxis : chart.valueAxis, mark.at);
     if (!(share >= 0 && share <= 1)) continue;
-    const group = s("g", { class: `mark h-${mark.hue ?? "plain"}` });
-    if (upright) {
-      const x = left + share * (right - left);
-      const wide = mark.label.length * LETTER;
-      const late = x + wide + 6 > right;
-      group.append(s("line", { x1: x, x2: x, y1: top - 2, y2: bottom }));
-      if (x - (late ? wide : 0) > edge) group.append(s("text", { x: late ? x - 4 : x + 4, y: top + 8, "text-anchor": late ? "end" : "start" }, mark.label));
-      edge = x + (late ? 0 : wide + 8);
-    } else {
+    if (!upright(mark)) {
       const y = bottom - share * (bottom - top);
-      group.append(s("line", { x1: left, x2: right, y1: y, y2: y }), s("text", { x: right - 2, y: y - 4, "text-anchor": "end" }, mark.label));
+      lines.append(s("line", { x1: left, x2: right, y1: y, y2: y }));
+      labels.append(s("text", { x: right - 2, y: y - 4, "text-anchor": "end" }, mark.label));
+      continue;
     }
-    found.push(group);
+    const x = left + share * (right - left);
+    const wide = mark.label.length * LETTER;
+    const late = x + wide + 6 > right;
+    // On the first line that is free there, so that labels of neighbours stay readable.
+    const from = late ? x - wide : x;
+    const free = edges.findIndex((edge) => edge < from);
+    const row = free < 0 ? edges.length : free;
+    edges[row] = late ? x : x + wide + 8;
+    lines.append(s("line", { x1: x, x2: x, y1: top - 2, y2: bottom }));
+    labels.append(s("text", { x: late ? x - 4 : x + 4, y: top + 8 + 14 * row, "text-anchor": late ? "end" : "start" }, mark.label));
   }
-  return found;
+  return [lines, labels];
 }

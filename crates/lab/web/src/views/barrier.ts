@@ -11,6 +11,8 @@ interface Spec {
   readonly title: string;
   readonly note: string;
   readonly view: string;
+  /** What its one curve is called, if not by its plan. */
+  readonly call?: string;
   /** What it is drawn of, given the law of one call. */
   readonly of: (latency: string) => Words;
 }
@@ -24,6 +26,7 @@ const SPECS: readonly Spec[] = [
     title: "One call is skewed",
     note: "Most calls are quick, a few take several times as long, none takes less than nothing. The dashed normal of the same mean and deviation has calls that end before they begin, and none of the tail. Mode, median and mean lie apart: there is no one typical latency.",
     view: "pdf",
+    call: "one call",
     of: one,
   },
   {
@@ -31,6 +34,7 @@ const SPECS: readonly Spec[] = [
     title: "What has come back, by when",
     note: "The call’s share returned nears 100 % slowly; the normal’s is there early. What a barrier waits for is the last bit.",
     view: "cdf",
+    call: "one call",
     of: one,
   },
   {
@@ -76,7 +80,7 @@ export const barrier: readonly View[] = SPECS.map((spec) => {
     return () => {
       const found = model.picture(spec.of(state.law), spec.view);
       const panel = found instanceof Problem ? undefined : found?.panels[0];
-      if (panel && !(found instanceof Problem) && found) figure.show(chart(panel, spec.title, found.description));
+      if (panel && !(found instanceof Problem) && found) figure.show(chart(panel, spec.title, found.description, spec.call));
       else figure.none(found instanceof Problem ? found.text : "There is nothing to draw.");
       return true;
     };

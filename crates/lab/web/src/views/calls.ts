@@ -29,7 +29,7 @@ export class Calls {
     host.append(
       h("p", { class: "prose" }, "Five calls fill in one document. One after the other, their times add up, and sums are calm. All at once, the document is as late as its slowest call, and five calls in one instant can drain the account’s rate: a call that is turned away comes back 13 s later. Under a plan a gate holds calls back, a deadline ends the wait, and three of the five fields are required. Each row is played by the machine that runs plans, against the same simulated account."),
       this.#figures,
-      h("div", { class: "heading" }, h("label", {}, "Document ", this.#document), h("span", { class: "note" }, "the same document under each")),
+      h("p", { class: "which" }, h("label", {}, "Document ", this.#document), " under each of the three"),
       this.#lanes,
     );
     const runner = model.runner({ file: { name: "ingestion.toml", text: ingestion() }, seed: 7 });

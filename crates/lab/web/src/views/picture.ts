@@ -15,20 +15,22 @@ function hue(name: string, tone: number): Hue {
   return TONES[tone % TONES.length] ?? "all";
 }
 
-export function chart(panel: Panel, title: string, says: string): Chart {
-  const everywhere = panel.curves.map(({ points }) => new Set(points.map(([x]) => x)));
-  const grid = (panel.curves[0]?.points ?? []).map(([x]) => x).filter((x) => everywhere.every((xs) => xs.has(x)));
+/** `call` is what a plan of one branch is called. */
+export function chart(panel: Panel, title: string, says: string, call?: string): Chart {
+  const main = panel.curves.filter(({ reference }) => !reference);
+  const everywhere = main.map(({ points }) => new Set(points.map(([x]) => x)));
+  const grid = (main[0]?.points ?? []).map(([x]) => x).filter((x) => everywhere.every((xs) => xs.has(x)));
   const curves = panel.curves.map(({ name, tone, reference, points }): Column => {
     const at = new Map(points);
     const values = grid.map((x) => at.get(x) ?? NaN);
-    if (!reference) return { name, hue: hue(name, tone), kind: "line", values };
-    return { name, hue: "plain", kind: "line", values, dash: tone === 0 ? "6 4" : "2 4", weight: "thin" };
+    if (!reference) return { name: call ?? name, hue: hue(name, tone), kind: "line", values };
+    return { name, hue: "plain", kind: "line", values, dash: tone === 0 ? "6 4" : "2 4", weight: "thin", joined: true };
   });
-  const bands = panel.bands.map(({ name, points }): Column => {
+  const bands = panel.bands.map(({ name, strength, points }): Column => {
     const at = new Map(points.map(([x, low, high]) => [x, [low ?? NaN, high ?? NaN] as const]));
-    return { name, hue: "all", kind: "band", values: grid.map((x) => at.get(x)?.[0] ?? NaN), high: grid.map((x) => at.get(x)?.[1] ?? NaN) };
+    return { name, hue: "all", kind: "band", values: grid.map((x) => at.get(x)?.[0] ?? NaN), high: grid.map((x) => at.get(x)?.[1] ?? NaN), weight: strength > 0 ? "bold" : "thin" };
   });
-  const marks = panel.marks.map(({ name, at }) => ({ at, on: "grid" as const, label: `${name} ${duration(at)}` }));
+  const marks = panel.marks.map(({ name, at }) => ({ at, on: "grid" as const, label: name }));
   return { title, says, grid, gridAxis: axis(panel.x), valueAxis: axis(panel.y), columns: [...bands, ...curves], marks };
 }
 

@@ -33,7 +33,7 @@ export class Verdicts implements View {
     return () => {
       const words = { ...free, strategies: [`${free.strategies[0]}+deadline:${grid[i]}s`] };
       const predicted = model.predict(words);
-      if (predicted instanceof Problem) refused = `None below ${duration(grid[i])}: ${predicted.text.split("\n")[0]}.`;
+      if (predicted instanceof Problem) refused = `None below ${duration(grid[i])}: ${predicted.text.split("\n")[0]?.replace(/^\w+:\d+:\d+: /, "")}.`;
       else {
         complete[i] = predicted.complete ?? NaN;
         partial[i] = predicted.partial ?? NaN;
