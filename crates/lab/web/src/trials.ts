@@ -83,6 +83,7 @@ export class Trials {
 
   #start(): void {
     let told = performance.now();
+    let busy = 0;
     const piece = (): boolean => {
       const jobs = Math.min(this.#pace, this.#asked - this.#done, BATCH - (this.#done % BATCH));
       const before = performance.now();
@@ -91,6 +92,7 @@ export class Trials {
         return true;
       }
       const took = Math.max(0.05, performance.now() - before);
+      busy += took;
       this.#pace = Math.max(1, Math.min(BATCH, Math.round((jobs * PIECE_MS) / took)));
       this.#done += jobs;
       if (performance.now() - told > 400) {
@@ -101,6 +103,7 @@ export class Trials {
     };
     this.#work = whenIdle(piece, () => {
       this.#work = null;
+      performance.measure("runs", { start: 0, duration: busy });
       this.#batch();
       this.#read();
     });

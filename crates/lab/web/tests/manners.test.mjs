@@ -67,9 +67,9 @@ test("every picture has a table twin and two files", async () => {
     for (const kind of ["SVG", "CSV"]) {
       const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#${id} .saves button:has-text("${kind}")`)]);
       const text = readFileSync(await download.path(), "utf8");
-      if (kind === "SVG") assert.match(text, /^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^]*<\/svg>$/);
+      if (kind === "SVG") assert.ok(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/.test(text) && text.endsWith("</svg>"), id);
       else assert.ok(text.split("\n").length > 2 && text.includes(","), id);
-      assert.doesNotMatch(text, /NaN|undefined/);
+      assert.ok(!/NaN|undefined/.test(text), `${id}: ${kind}`);
     }
   }
   await page.close();
@@ -187,6 +187,8 @@ test("how long things take is told, not judged", async () => {
   });
   const at = (share) => frames[Math.floor(share * (frames.length - 1))].toFixed(1);
   console.log(`sixteen lanes in motion: frames of ${at(0.5)} ms, 95 % within ${at(0.95)} ms, longest ${at(1)} ms`);
+  const runs = await page.evaluate(() => performance.getEntriesByName("runs").map(({ duration }) => duration));
+  console.log(`1,000 runs of 16 branches: ${runs[0].toFixed(0)} ms`);
   const stalls = await page.evaluate(async () => {
     const before = performance.now();
     document.querySelector("#run-million").click();

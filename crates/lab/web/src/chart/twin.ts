@@ -64,23 +64,26 @@ export function csv(chart: Chart): string {
   return `${lines.join("\n")}\n`;
 }
 
-const SHOWN = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-linecap", "stroke-linejoin", "opacity", "font-size", "font-family", "font-weight", "font-style", "visibility"] as const;
+/** What a picture's look is made of; all but the last go on to what is inside. */
+const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-style", "font-weight", "visibility", "opacity"] as const;
 
-/** The picture as a file that needs nothing else: what the page's style says is written into it. */
+/** The picture as a file that needs nothing else: what the page's style says is written into it, where it is said. */
 export function standalone(svg: SVGSVGElement): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
-  const [from, to] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
+  const [from, to] = [[svg, ...svg.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
   from.forEach((element, i) => {
+    const target = to[i];
     const style = getComputedStyle(element);
-    for (const name of SHOWN) {
+    const around = element === svg || !element.parentElement ? null : getComputedStyle(element.parentElement);
+    for (const name of LOOK) {
       const value = style.getPropertyValue(name);
-      if (value && !to[i]?.getAttribute(name)?.startsWith("url(")) to[i]?.setAttribute(name, value);
+      const told = name === "opacity" ? value === "1" : around?.getPropertyValue(name) === value;
+      if (!told && !target?.getAttribute(name)?.startsWith("url(")) target?.setAttribute(name, value);
     }
-    to[i]?.removeAttribute("class");
+    target?.removeAttribute("class");
   });
-  const back = s("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor });
-  copy.insertBefore(back, copy.firstChild);
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const paper = s("rect", { width: "100%", height: "100%", fill: getComputedStyle(document.body).backgroundColor });
+  copy.insertBefore(paper, copy.querySelector(":scope > :not(title, desc)"));
   return new XMLSerializer().serializeToString(copy);
 }
 

@@ -89,7 +89,7 @@ export class Calls {
         const { svg } = picture(job, { hue: HUES[name] ?? "all", span, width, named: true });
         const twin = h("details", { class: "twin" }, h("summary", {}, "Table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)));
         const saves = files(`document-${name}`, () => svg, () => csv(job));
-        return h("figure", { id: `figure-document-${name}` }, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(job), svg, h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)));
+        return h("figure", { id: `figure-document-${name}` }, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(job), h("div", { class: "plot" }, svg), h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)));
       }),
     );
   }
