@@ -118,7 +118,7 @@ export class Figure {
     const values = chart.columns.flatMap((column) => {
       const value = (column.shown ?? column.values)[i] ?? NaN;
       if (Number.isNaN(value) || (column.kind === "band" && !column.shown)) return [];
-      return [`${column.name} ${format(value)}`.replaceAll(" ", "\u00a0")];
+      return [`${column.name}\u00a0${format(value).replaceAll(" ", "\u00a0")}`];
     });
     const where = (chart.gridAxis.format ?? chart.gridAxis.tick)(at);
     const text = `${chart.gridAxis.label} ${where}: ${values.join(" · ") || "nothing"}`;
