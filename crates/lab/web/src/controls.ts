@@ -1,9 +1,9 @@
 // The form: native controls that show the state and change it.
 
 import { byId } from "./dom.ts";
-import type { Law } from "./face.ts";
+import type { Check, Law } from "./face.ts";
 import type { Model } from "./model.ts";
-import { DEFAULTS, type Kind, LANES, MOST_WORKERS, type State, type Store, lognormal, words } from "./state.ts";
+import { DEFAULTS, type Kind, LANES, MOST_WORKERS, type State, type Store, lognormal, strategy, words } from "./state.ts";
 import { duration, percent } from "./text.ts";
 
 /** Where the slider of workers can stand: each up to the lanes, then further and further apart. */
@@ -53,6 +53,8 @@ export class Controls {
       seed: state.seed,
       ...(law && { sigma: law.sigma, "sigma-slide": law.sigma, median: law.median, unit: law.unit }),
     };
+    // Under another law they keep what they had, and lead back from it.
+    if (!law) for (const [id, value] of [["sigma", 0.6], ["median", 1]] as const) byId<HTMLInputElement>(id).value ||= String(value);
     for (const [id, text] of Object.entries(texts)) {
       const control = byId<HTMLInputElement>(id);
       const typing = document.activeElement === control && ["text", "number"].includes(control.type);
@@ -78,9 +80,9 @@ export class Controls {
   #judge(state: State): void {
     const { problems, law } = this.#model.check(words(state));
     const said = new Map<string, string[]>();
-    for (const { field, message } of problems) {
-      const place = placeOf(field, message);
-      said.set(place, [...(said.get(place) ?? []), message]);
+    for (const problem of problems) {
+      const place = placeOf(state, problem);
+      said.set(place, [...(said.get(place) ?? []), problem.message]);
     }
     for (const [id, name] of [["law", "law"], ["strategy", "own"], ["deadline", "deadline"], ["rho", "rho-job"], ["n", "n"]] as const) {
       const text = (said.get(id) ?? []).join("\n");
@@ -166,11 +168,13 @@ function share(text: string, patch: (value: number) => Partial<State>): Partial<
   return value >= 0 && value <= 1 ? patch(value) : null;
 }
 
-/** Below which controls a message stands. */
-function placeOf(field: string, message: string): string {
+/** Below which controls a problem is told: those whose text it is about. */
+function placeOf(state: State, { field, column, message }: Check["problems"][number]): string {
   if (field === "latency") return "law";
   if (field === "n" || field === "rho") return field;
-  return field === "required" || /deadline|required|at least/.test(message) ? "deadline" : "strategy";
+  const own = strategy({ ...state, deadline: "" }).length;
+  const beyond = column === null ? /required|at.least/.test(message) : column > own;
+  return field === "required" || beyond ? "deadline" : "strategy";
 }
 
 function described(law: Law): string {

@@ -223,6 +223,13 @@ test("what is wrong is said beside its control, and the rest stays", async () =>
   await page.waitForFunction(() => document.querySelector("#error-law").textContent === "");
   await type(page, "own", "fist:5");
   await page.waitForFunction(() => /fist/.test(document.querySelector("#error-strategy").textContent));
-  assert.equal(await page.locator("table.compare tr[data-strategy=all] td").first().textContent(), "2.48 s");
+  await type(page, "deadline", "2.5");
+  await page.keyboard.press("Tab");
+  await page.click("label:has(input[value=all])");
+  await page.waitForFunction(() => document.querySelector("#error-deadline").textContent !== "" && document.querySelector("#error-strategy").textContent === "");
+  await type(page, "deadline", "9s");
+  await type(page, "at-least", "9");
+  await page.waitForFunction(() => document.querySelector("#error-deadline").textContent === "");
+  assert.equal(await page.locator("table.compare tbody tr td").first().textContent(), "2.49 s");
   await page.close();
 });
