@@ -427,7 +427,8 @@ impl Job {
 
     /// What must hold after every step, and what must not.
     fn assert_sums(&self) {
-        let running = self.ledger.total().running();
+        let Ledger { primaries, copies, failovers, .. } = &self.ledger;
+        let running = primaries.running() + copies.running() + failovers.running();
         match self.verdict {
             Some(_) => assert!(running == 0 && self.open == 0, "a finished job has nothing open"),
             None => {

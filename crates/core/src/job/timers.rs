@@ -104,10 +104,17 @@ impl Timers {
     }
 
     pub(super) fn next(&self, plan: &Plan, started_at: Time) -> Option<Time> {
-        let deadline =
-            plan.deadlines().get(self.next_deadline).map(|(after, _)| started_at.saturating_add(*after));
-        let due = |heap: &BinaryHeap<Reverse<Timer>>| heap.peek().map(|Reverse(timer)| timer.due);
-        [deadline, due(&self.hedges), due(&self.timeouts), self.head_start].into_iter().flatten().min()
+        let mut next = self.head_start;
+        let mut soonest = |due: Time| next = Some(next.map_or(due, |next| next.min(due)));
+        if let Some((after, _)) = plan.deadlines().get(self.next_deadline) {
+            soonest(started_at.saturating_add(*after));
+        }
+        for heap in [&self.hedges, &self.timeouts] {
+            if let Some(Reverse(timer)) = heap.peek() {
+                soonest(timer.due);
+            }
+        }
+        next
     }
 }
 
