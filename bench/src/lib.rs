@@ -4,3 +4,4 @@ pub mod clock;
 pub mod fanouts;
 pub mod peers;
 pub mod plans;
+pub mod simulated;

@@ -5,6 +5,8 @@
 //!
 //! Draws are turned into times by inversion: one uniform number is one latency, and a longer draw is a longer latency under
 //! every law. Of a mixture a second uniform number picks the part, and the part is inverted.
+//!
+//! One block of the generator makes two draws, for an even branch and the odd one after it.
 
 use crate::special::normal_quantile;
 
@@ -29,6 +31,8 @@ pub(crate) enum Purpose {
     Think = 7,
     /// What the job is a sample of.
     Sample = 8,
+    /// Which part of a mixture an attempt takes the time of.
+    Part = 9,
 }
 
 /// What a draw is about: a job, or a branch of it, or an attempt, or one try of that.
@@ -49,8 +53,9 @@ impl Subject {
 /// The draws of one seed.
 ///
 /// Philox 4x32 with ten rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-/// The key is the seed. The counter is, from its first word on, the job's low and high half, the branch, and in the last
-/// word the attempt (bits 24 to 31), the purpose (16 to 23) and the retry (0 to 15).
+/// The key is the seed. The counter is, from its first word on, the job's low and high half, half the branch's number, and
+/// in the last word the attempt (bits 24 to 31), the purpose (16 to 23) and the retry (0 to 15). The first two words that
+/// come of it are for the even branch, the others for the odd one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Draws {
     key: [u32; 2],
@@ -66,12 +71,6 @@ impl Draws {
         -libm::log(self.uniform(subject, purpose))
     }
 
-    /// A unit exponential, and a uniform number between 0 and 1 that is independent of it: an odd multiple of `2^-53`.
-    pub(crate) fn exponential_and_uniform(self, subject: Subject, purpose: Purpose) -> (f64, f64) {
-        let [a, b, c, d] = self.words(subject, purpose);
-        (-libm::log(unit(a, b)), unit(c, d))
-    }
-
     /// A standard normal that grows with [`Draws::exponential`].
     pub(crate) fn normal(self, subject: Subject, purpose: Purpose) -> f64 {
         normal_quantile(self.exponential(subject, purpose))
@@ -84,27 +83,52 @@ impl Draws {
 
     /// A word, each equally often.
     pub(crate) fn word(self, subject: Subject, purpose: Purpose) -> u32 {
-        let [word, ..] = self.words(subject, purpose);
-        word
+        let [word, _] = self.words(subject, purpose);
+        word as u32
     }
 
     /// A uniform number between 0 and 1, neither of them: an odd multiple of `2^-53`.
     pub(crate) fn uniform(self, subject: Subject, purpose: Purpose) -> f64 {
-        let [high, low, ..] = self.words(subject, purpose);
+        let [high, low] = self.words(subject, purpose);
         unit(high, low)
     }
 
-    fn words(self, subject: Subject, purpose: Purpose) -> [u32; 4] {
-        let Subject { job, branch, attempt, retry } = subject;
-        let [job_low, job_high] = halves(job);
-        let rest = u32::from(attempt) << 24 | (purpose as u32) << 16 | u32::from(retry);
-        philox([job_low, job_high, branch, rest], self.key)
+    /// [`Draws::uniform`] of the jobs from `subject.job` on, for the even branch of `subject` and the odd one after it.
+    pub(crate) fn uniforms<const JOBS: usize>(
+        self,
+        subject: Subject,
+        purpose: Purpose,
+        into: [&mut [f64; JOBS]; 2],
+    ) {
+        let counters: [_; JOBS] = core::array::from_fn(|i| {
+            counter(Subject { job: subject.job.wrapping_add(i as u64), ..subject }, purpose)
+        });
+        let [a, b, c, d] = philox(across(&counters), self.key);
+        let [even, odd] = into;
+        for i in 0..JOBS {
+            even[i] = unit(a[i], b[i]);
+            odd[i] = unit(c[i], d[i]);
+        }
+    }
+
+    fn words(self, subject: Subject, purpose: Purpose) -> [u64; 2] {
+        let [[a], [b], [c], [d]] = philox(across(&[counter(subject, purpose)]), self.key);
+        if subject.branch.is_multiple_of(2) { [a, b] } else { [c, d] }
     }
 }
 
-fn unit(high: u32, low: u32) -> f64 {
-    let bits = u64::from(high) << 32 | u64::from(low);
-    ((bits >> 11) | 1) as f64 / (1_u64 << 53) as f64
+fn counter(subject: Subject, purpose: Purpose) -> [u32; 4] {
+    let Subject { job, branch, attempt, retry } = subject;
+    let [job_low, job_high] = halves(job);
+    [job_low, job_high, branch / 2, u32::from(attempt) << 24 | (purpose as u32) << 16 | u32::from(retry)]
+}
+
+/// From the upper and the lower half of a word.
+fn unit(high: u64, low: u64) -> f64 {
+    const ONE: u64 = 1023 << 52;
+    // A number from 1 up to 2 with 52 digits, which is exact in what follows.
+    let digits = f64::from_bits(ONE | (high << 32 | low) >> 12);
+    digits - 1.0 + 0.5 * f64::EPSILON
 }
 
 /// The low and the high half.
@@ -112,15 +136,33 @@ fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
 }
 
-fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {
-    const ROUNDS: usize = 10;
-    for _ in 0..ROUNDS {
-        let [low_0, high_0] = halves(u64::from(counter[0]) * 0xD251_1F53);
-        let [low_1, high_1] = halves(u64::from(counter[2]) * 0xCD9E_8D57);
-        counter = [high_1 ^ counter[1] ^ key[0], low_1, high_0 ^ counter[3] ^ key[1], low_0];
-        key = [key[0].wrapping_add(0x9E37_79B9), key[1].wrapping_add(0xBB67_AE85)];
+/// The words of each block beside those of the others.
+fn across<const BLOCKS: usize>(blocks: &[[u32; 4]; BLOCKS]) -> [[u64; BLOCKS]; 4] {
+    core::array::from_fn(|word| core::array::from_fn(|block| blocks[block][word].into()))
+}
+
+/// Blocks of the generator side by side, in words of 32 bits that have room for their products: a compiler makes vectors
+/// of them.
+fn philox<const BLOCKS: usize>(mut counters: [[u64; BLOCKS]; 4], key: [u32; 2]) -> [[u64; BLOCKS]; 4] {
+    const ROUNDS: u32 = 10;
+    const LOW: u64 = u32::MAX as u64;
+    let [a, b, c, d] = &mut counters;
+    for i in 0..BLOCKS {
+        let mut words = [a[i], b[i], c[i], d[i]];
+        for round in 0..ROUNDS {
+            let even = key[0].wrapping_add(round.wrapping_mul(0x9E37_79B9));
+            let odd = key[1].wrapping_add(round.wrapping_mul(0xBB67_AE85));
+            let (first, second) = ((words[0] & LOW) * 0xD251_1F53, (words[2] & LOW) * 0xCD9E_8D57);
+            words = [
+                second >> 32 ^ words[1] ^ u64::from(even),
+                second & LOW,
+                first >> 32 ^ words[3] ^ u64::from(odd),
+                first & LOW,
+            ];
+        }
+        [a[i], b[i], c[i], d[i]] = words;
     }
-    counter
+    counters
 }
 
 #[cfg(test)]
@@ -132,7 +174,10 @@ mod tests {
     /// `tests/kat_vectors` of Random123 1.14.0, rows `philox4x32 10`.
     #[test]
     fn philox_gives_the_published_answers() {
-        let check = |counter, key, answer| assert_eq!(philox(counter, key), answer);
+        let check = |counter: [u32; 4], key, answer: [u32; 4]| {
+            let found = philox(across(&[counter; 3]), key);
+            assert_eq!(found, answer.map(|word| [u64::from(word); 3]));
+        };
         check([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
         check([u32::MAX; 4], [u32::MAX; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
         check(
@@ -161,6 +206,18 @@ mod tests {
         };
         let drawn: BTreeSet<u64> = places.into_iter().map(draw).collect();
         assert_eq!(drawn.len(), places.len());
+    }
+
+    #[test]
+    fn many_draws_at_once_are_those_of_one_at_a_time() {
+        let (draws, job) = (Draws::new(7), (1 << 32) - 3);
+        let (mut even, mut odd) = ([0.0; 8], [0.0; 8]);
+        let subject = Subject { job, branch: 6, attempt: 2, retry: 1 };
+        draws.uniforms(subject, Purpose::Part, [&mut even, &mut odd]);
+        for (i, drawn) in (job..).zip(even.into_iter().zip(odd)) {
+            let one = |branch| draws.uniform(Subject { job: i, branch, ..subject }, Purpose::Part);
+            assert_eq!(drawn, (one(6), one(7)));
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod moments;
 mod numeric;
 mod order;
 mod percentiles;
+mod sampler;
 mod sensitivity;
 pub mod sim;
 mod solve;

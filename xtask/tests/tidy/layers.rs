@@ -16,7 +16,7 @@ pub(crate) struct Layer {
 
 pub(crate) const LAYERS: &[Layer] = &[
     Layer { name: "fantail-core", uses: &[], outside: Some(&[]) },
-    Layer { name: "fantail-model", uses: &["fantail-core"], outside: Some(&["libm"]) },
+    Layer { name: "fantail-model", uses: &["fantail-core"], outside: Some(&["libm", "radsort"]) },
     Layer { name: "fantail-planfile", uses: &["fantail-core", "fantail-model"], outside: None },
     Layer { name: "fantail", uses: &["fantail-core"], outside: None },
     Layer { name: "fantail-stores", uses: &["fantail", "fantail-core"], outside: None },

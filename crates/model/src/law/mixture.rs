@@ -34,17 +34,9 @@ impl Mixture {
         if let [(_, law)] = &*self.parts { Some(law) } else { None }
     }
 
-    /// The part that a uniform number picks, and a uniform number to pick among its own parts with.
-    pub(super) fn pick(&self, uniform: f64) -> (&Law, f64) {
-        let (mut rest, last) = (uniform, self.parts.len() - 1);
-        for (weight, law) in &self.parts[..last] {
-            if rest < *weight {
-                return (law, rest / weight);
-            }
-            rest -= weight;
-        }
-        let (weight, law) = &self.parts[last];
-        (law, (rest / weight).min(1.0))
+    /// Its parts, each with its weight.
+    pub(super) fn parts(&self) -> &[(f64, Law)] {
+        &self.parts
     }
 
     /// `-ln Σ w_i e^-h_i`, from the hazards of the parts, without underflow.

@@ -429,15 +429,13 @@ impl Law {
         if time > LATEST { f64::INFINITY } else { time }
     }
 
-    /// A time drawn by a unit exponential and a uniform number, which picks the part of a mixture: the law is that of
-    /// [`Law::inverse_hazard`], for which a mixture searches a root.
-    pub(crate) fn draw(&self, exponential: f64, uniform: f64) -> f64 {
+    /// Names every part of a mixture, of its mixtures too, with its weight times `weight`; any other law is one part.
+    pub(crate) fn regimes(&self, weight: f64, name: &mut impl FnMut(f64, &Law)) {
         match &self.0 {
             Kind::Mixture(mixture) => {
-                let (part, uniform) = mixture.pick(uniform);
-                part.draw(exponential, uniform)
+                mixture.parts().iter().for_each(|(share, part)| part.regimes(weight * share, name));
             }
-            _ => self.inverse_hazard(exponential),
+            _ => name(weight, self),
         }
     }
 

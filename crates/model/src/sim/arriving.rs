@@ -21,6 +21,8 @@ pub(super) struct Arriving<'a> {
     named: u64,
     /// When the one before started.
     last: Option<Time>,
+    /// When the next one will, once it is drawn.
+    next: Option<Time>,
     /// When each client that thinks will start its next job; `None` when jobs do not wait for others.
     ready: Option<BinaryHeap<Reverse<Time>>>,
 }
@@ -39,7 +41,7 @@ impl<'a> Arriving<'a> {
     pub(super) fn new(simulation: &'a Simulation, jobs: &Range<u64>) -> Arriving<'a> {
         let think = |client: u32, mean: Time| {
             let subject = Subject { branch: client, ..Subject::job(jobs.start | UNCOUNTED) };
-            Reverse(simulation.think(subject, mean))
+            Reverse(simulation.luck.think(subject, mean))
         };
         let ready = simulation
             .scenario
@@ -47,7 +49,7 @@ impl<'a> Arriving<'a> {
             .clients()
             .map(|(clients, mean)| (0..clients).map(|client| think(client + 1, mean)).collect());
         let warm_up = simulation.scenario.warm_up;
-        Arriving { simulation, jobs: jobs.clone(), warm_up, named: 0, last: None, ready }
+        Arriving { simulation, jobs: jobs.clone(), warm_up, named: 0, last: None, next: None, ready }
     }
 
     /// The next job; `None` when there are no more.
@@ -76,13 +78,16 @@ impl<'a> Arriving<'a> {
         if let Some(ready) = &self.ready {
             return ready.peek().map(|Reverse(at)| *at);
         }
-        let gap = self.simulation.gap(number & !UNCOUNTED, number);
-        Some(self.last.map_or(Time::ZERO, |last| last.saturating_add(gap)))
+        if self.next.is_none() {
+            let gap = self.simulation.luck.gap(number & !UNCOUNTED, number);
+            self.next = Some(self.last.map_or(Time::ZERO, |last| last.saturating_add(gap)));
+        }
+        self.next
     }
 
     /// The job with this number starts.
     pub(super) fn starts(&mut self, at: Time) {
-        self.last = Some(at);
+        (self.last, self.next) = (Some(at), None);
         if let Some(ready) = &mut self.ready {
             ready.pop();
         }
@@ -92,7 +97,7 @@ impl<'a> Arriving<'a> {
     pub(super) fn returned(&mut self, number: u64, now: Time) {
         if let (Some(ready), Some((_, mean))) = (&mut self.ready, self.simulation.scenario.arrivals.clients())
         {
-            let pause = self.simulation.think(Subject::job(number), mean);
+            let pause = self.simulation.luck.think(Subject::job(number), mean);
             ready.push(Reverse(now.saturating_add(pause)));
         }
     }

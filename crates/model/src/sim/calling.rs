@@ -9,7 +9,7 @@ use super::seat::{Held, Player, Runs};
 use super::servers::{Dropped, Fate, Owner, Served};
 use super::trace::Happened;
 use super::world::{Due, What, World};
-use crate::draws::{Purpose, Subject};
+use crate::draws::Subject;
 
 impl World<'_> {
     /// Runs an attempt under its permit, until the job will cut it.
@@ -39,7 +39,7 @@ impl World<'_> {
         let (number, retry) = (self.seats[seat].number, self.seats[seat].player.retry(branch));
         let subject = Subject { job: number, branch, attempt: of_branch, retry };
         let Some(server) = simulation.serves[branch as usize] else {
-            let work = simulation.latency(subject, None);
+            let work = simulation.luck.latency(subject);
             self.expect(seat, until, work, What::Ends(attempt, Fate::Answer));
             return Runs::Since(self.now);
         };
@@ -50,12 +50,12 @@ impl World<'_> {
             self.expect(seat, until, after, What::TurnedAway(attempt, come_back));
             return Runs::TurnedAway;
         }
-        let fate = simulation.fate(subject, &spec.failures);
-        let law = spec.failures.law.as_ref().filter(|_| fate != Fate::Answer);
-        let work = simulation.latency(subject, law);
+        let luck = &simulation.luck;
+        let fate = luck.fate(subject, &spec.failures);
+        let work = if fate == Fate::Answer { luck.latency(subject) } else { luck.failure(subject, server) };
         let of_branch = |(of, replica): &(u32, u32)| (*of == branch).then_some(*replica);
         let mut been_at = self.seats[seat].replicas.iter().filter_map(of_branch).collect();
-        let random = |below| simulation.draws.below(below, subject, Purpose::Replica);
+        let random = |below| luck.replica(below, subject);
         let replica = self.servers.choose(server, &mut been_at, random);
         if spec.replicas > 1 {
             self.seats[seat].replicas.push((branch, replica));

@@ -130,6 +130,17 @@ impl Total {
         self.add(&Total { count: 1, sum: value, squares: value * value });
     }
 
+    /// So many zeros.
+    pub(super) fn zeros(&mut self, count: u64) {
+        self.count += count;
+    }
+
+    /// Of values that are there, one that was zero becomes this.
+    pub(super) fn raise(&mut self, value: u64) {
+        self.push(value);
+        self.count -= 1;
+    }
+
     pub(super) fn add(&mut self, other: &Total) {
         self.count += other.count;
         self.sum += other.sum;

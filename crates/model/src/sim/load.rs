@@ -84,7 +84,7 @@ impl Simulation {
     /// The mean time in service of a branch; infinite when it has none.
     fn service(&self, branch: usize, server: Option<&Server>) -> f64 {
         let mean = |law: &crate::Law| law.mean().unwrap_or(f64::INFINITY);
-        let answer = mean(&self.laws[branch]);
+        let answer = mean(self.luck.law(branch));
         let size = self.scenario.size.as_ref().map_or(1.0, mean);
         let Some(server) = server else { return answer * size };
         let failing = server.failures.retryable + server.failures.permanent;

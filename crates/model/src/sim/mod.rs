@@ -6,9 +6,11 @@ mod arriving;
 mod blocks;
 mod calling;
 mod client;
+mod direct;
 mod error;
 mod estimate;
 mod load;
+mod luck;
 mod meter;
 mod readout;
 mod scenario;
@@ -36,10 +38,8 @@ use core::ops::Range;
 
 use fantail_core::{Branch, Plan, Time};
 
-use crate::draws::{Draws, Purpose, Subject};
-use crate::special::normal_hazard;
-use crate::{Dependence, Law};
-use servers::Fate;
+use crate::Law;
+use luck::Luck;
 use world::World;
 
 /// Jobs of a plan, played over virtual time by the machine that runs them in earnest.
@@ -67,13 +67,12 @@ use world::World;
 #[derive(Clone, Debug)]
 pub struct Simulation {
     plan: Arc<Plan>,
-    laws: Vec<Law>,
+    luck: Arc<Luck>,
     scenario: Arc<Scenario>,
     /// The server of each branch.
     serves: Vec<Option<u32>>,
     /// Who plays instead of the plan's machine.
     client: Option<Client>,
-    draws: Draws,
 }
 
 impl Simulation {
@@ -96,7 +95,8 @@ impl Simulation {
         }
         Simulation::check(&scenario)?;
         let serves = plan.branches().iter().map(|branch| scenario.server_of(&branch.name)).collect();
-        Ok(Simulation { plan, laws, scenario, serves, client: None, draws: Draws::new(seed) })
+        let luck = Arc::new(Luck::new(seed, Arc::clone(&scenario), laws));
+        Ok(Simulation { plan, luck, scenario, serves, client: None })
     }
 
     /// Whether a scenario can be simulated, whatever the plan.
@@ -177,89 +177,6 @@ impl Simulation {
         let copies = branch.delays().iter().any(|delay| *delay > Time::ZERO);
         self.scenario.credit == Credit::Earned && (copies || branch.failover)
     }
-
-    /// How long a call takes by this law, or else by that of its branch; [`Time::MAX`] when it never ends.
-    fn latency(&self, subject: Subject, law: Option<&Law>) -> Time {
-        let law = law.unwrap_or(&self.laws[subject.branch as usize]);
-        let time = self.draw(subject, law);
-        let size = self.scenario.size.as_ref();
-        let size = size.map_or(1.0, |law| {
-            let draw = self.draws.exponential_and_uniform(Subject::job(subject.job), Purpose::Size);
-            law.draw(draw.0, draw.1)
-        });
-        nearest(time * size)
-    }
-
-    /// A time of this law, those of branches and copies as dependent as is stated.
-    fn draw(&self, subject: Subject, law: &Law) -> f64 {
-        let shares = self.scenario.dependence;
-        let of_job = Subject::job(subject.job);
-        let of_branch = Subject { branch: subject.branch, ..of_job };
-        if shares == Dependence::NONE || shares.branch() == 1.0 {
-            let (subject, purpose) = if shares == Dependence::NONE {
-                (subject, Purpose::Latency)
-            } else {
-                (of_branch, Purpose::Branch)
-            };
-            let (exponential, uniform) = self.draws.exponential_and_uniform(subject, purpose);
-            return law.draw(exponential, uniform);
-        }
-        let part = |share: f64, subject, purpose| {
-            if share > 0.0 { libm::sqrt(share) * self.draws.normal(subject, purpose) } else { 0.0 }
-        };
-        let z = part(shares.job(), of_job, Purpose::Job)
-            + part(shares.branch(), of_branch, Purpose::Branch)
-            + part(shares.luck(), subject, Purpose::Latency);
-        law.inverse_hazard(normal_hazard(z))
-    }
-
-    /// How a call ends that a server takes.
-    fn fate(&self, subject: Subject, failures: &Failures) -> Fate {
-        let Failures { retryable, permanent, .. } = *failures;
-        if retryable + permanent == 0.0 {
-            return Fate::Answer;
-        }
-        let drawn = self.draws.uniform(subject, Purpose::Fate);
-        if drawn < retryable {
-            Fate::Retryable
-        } else if drawn < retryable + permanent {
-            Fate::Permanent
-        } else {
-            Fate::Answer
-        }
-    }
-
-    /// How long after the job before it a job arrives, by its number in the order of arrivals, and by the one that its
-    /// draws are keyed with.
-    fn gap(&self, place: u64, number: u64) -> Time {
-        match &self.scenario.arrivals {
-            Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
-            Arrivals::Every(gap) => *gap,
-            Arrivals::Poisson(rate) => {
-                nearest(self.draws.exponential(Subject::job(number), Purpose::Arrival) / rate)
-            }
-            Arrivals::Trace(times) => {
-                let at = |place: u64| times[(place % times.len() as u64) as usize];
-                let before = if place.is_multiple_of(times.len() as u64) {
-                    scenario::period(times).saturating_sub(at(times.len() as u64 - 1))
-                } else {
-                    return at(place).saturating_sub(at(place - 1));
-                };
-                before.saturating_add(at(place))
-            }
-        }
-    }
-
-    /// How long a client thinks, with this mean.
-    fn think(&self, subject: Subject, mean: Time) -> Time {
-        nearest(self.draws.exponential(subject, Purpose::Think) * mean.as_secs_f64())
-    }
-}
-
-/// The nearest nanosecond, or never.
-fn nearest(seconds: f64) -> Time {
-    // The cast stops at the largest number, which reads as never.
-    Time::from_nanos((seconds * 1e9 + 0.5) as u64)
 }
 
 fn without_copies(plan: &Plan) -> Plan {

@@ -35,14 +35,12 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// For a plan with so many attempts.
-    pub(super) fn new(number: u64, counts: bool, player: Player, attempts: usize) -> Seat {
+    /// Of a plan with so many attempts, for this player to [take](Seat::take).
+    pub(super) fn new(player: Player, attempts: usize) -> Seat {
         Seat {
-            started_at: Time::ZERO,
-            steps: Vec::new(),
-            number,
-            alive: true,
-            counts,
+            number: 0,
+            alive: false,
+            counts: false,
             player,
             attempts: alloc::vec![Held::Nothing; attempts],
             events: Vec::new(),
@@ -51,12 +49,14 @@ impl Seat {
             replicas: Vec::new(),
             turned_away: Vec::new(),
             busy: Time::ZERO,
+            started_at: Time::ZERO,
+            steps: Vec::new(),
         }
     }
 
-    /// A later job takes it.
-    pub(super) fn take(&mut self, number: u64, counts: bool, player: Player) {
-        (self.number, self.alive, self.counts, self.player) = (number, true, counts, player);
+    /// Its player plays this job from now on.
+    pub(super) fn take(&mut self, number: u64, counts: bool, now: Time) {
+        (self.number, self.alive, self.counts, self.started_at) = (number, true, counts, now);
         self.replicas.clear();
         self.turned_away.clear();
         self.busy = Time::ZERO;
@@ -136,18 +136,11 @@ impl Player {
         }
     }
 
-    pub(super) fn outcome(&self, branch: u32) -> Option<Outcome> {
+    /// What became of a branch, and how many attempts of it started.
+    pub(super) fn outcome_and_attempts(&self, branch: u32) -> (Option<Outcome>, u32) {
         match self {
-            Player::Job(job) => job.slot(branch).and_then(|slot| slot.outcome),
-            Player::Calls(calls) => calls.outcome(branch),
-        }
-    }
-
-    /// How many attempts of a branch started.
-    pub(super) fn attempts(&self, branch: u32) -> u32 {
-        match self {
-            Player::Job(job) => job.slot(branch).map_or(0, |slot| slot.attempts),
-            Player::Calls(calls) => calls.tries(branch).into(),
+            Player::Job(job) => job.slot(branch).map_or((None, 0), |slot| (slot.outcome, slot.attempts)),
+            Player::Calls(calls) => (calls.outcome(branch), calls.tries(branch).into()),
         }
     }
 

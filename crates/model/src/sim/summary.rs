@@ -230,9 +230,9 @@ impl Summary {
         }
         let (mut attempts, mut started, mut missing) = (0, 0, 0);
         for (counts, branch) in self.outcomes.iter_mut().zip(0..) {
-            let outcome = player.outcome(branch);
+            let (outcome, of_branch) = player.outcome_and_attempts(branch);
             *counts.of(outcome) += 1;
-            let of_branch = u64::from(player.attempts(branch));
+            let of_branch = u64::from(of_branch);
             self.prices.launched[branch as usize] += of_branch;
             attempts += of_branch;
             started += u64::from(of_branch > 0);
@@ -242,7 +242,7 @@ impl Summary {
         self.extra.push(attempts - started);
         self.with_copies += u64::from(player.ledger().copies.launched > 0);
         self.busy.push(seat.busy.as_nanos());
-        self.prices.pay(seat);
+        self.prices.pay(|branch| player.outcome_and_attempts(branch).1);
         self.turned_away.record(&seat.turned_away);
         let fills_in = backfills && verdict == Some(Verdict::Partial);
         self.backfills.push(if fills_in { missing } else { 0 });
@@ -357,24 +357,33 @@ const FIGURE_LIST: [Figure; FIGURES] = [
 ];
 
 impl Prices {
-    fn pay(&mut self, seat: &Seat) {
+    /// For a job that launched so many attempts of a branch.
+    pub(super) fn pay(&mut self, attempts: impl Fn(u32) -> u32) {
         let Some(costs) = &self.costs else { return };
         let unit = costs.iter().copied().fold(0.0, f64::max) / 1e6;
-        let attempts = |branch: u32| f64::from(seat.player.attempts(branch));
-        let paid: f64 = costs.iter().zip(0..).map(|(cost, branch)| cost * attempts(branch)).sum();
+        let paid: f64 = costs.iter().zip(0..).map(|(cost, branch)| cost * f64::from(attempts(branch))).sum();
         self.paid.push(if unit > 0.0 { (paid / unit + 0.5) as u64 } else { 0 });
     }
 }
 
 impl TurnedAway {
+    /// Of so many jobs.
+    pub(super) fn none(&mut self, jobs: u64) {
+        self.attempts.zeros(jobs);
+        self.branches.zeros(jobs);
+    }
+
     /// The branches of a job's attempts that were turned away.
     fn record(&mut self, branches: &[u32]) {
+        if branches.is_empty() {
+            return self.none(1);
+        }
         let mut distinct = branches.to_vec();
         distinct.sort_unstable();
         distinct.dedup();
         self.attempts.push(branches.len() as u64);
         self.branches.push(distinct.len() as u64);
-        self.jobs += u64::from(!branches.is_empty());
+        self.jobs += 1;
     }
 
     fn add(&mut self, other: &TurnedAway) {

@@ -37,7 +37,7 @@ impl Times {
     pub(super) fn sort(&mut self) {
         if let Form::Kept(lists) = &mut self.0 {
             for list in lists {
-                list.sort_unstable();
+                radsort::sort(list);
             }
         }
     }

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
+use core::cmp::{Ordering, Reverse};
 use core::mem;
 use core::ops::Range;
 
@@ -12,12 +12,12 @@ use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 
 use super::arriving::Arriving;
 use super::client::Calls;
+use super::direct::Direct;
 use super::meter::Meter;
 use super::seat::{Held, Player, Runs, Seat};
 use super::servers::{CallId, Fate, Servers};
 use super::trace::{Happened, Step, Trace};
 use super::{Credit, SimError, Simulation, Summary};
-use crate::draws::{Purpose, Subject};
 
 /// Drives jobs as the runtime does: it holds no rule, it reports what happened and carries out what the machine says.
 ///
@@ -41,6 +41,8 @@ pub(super) struct World<'a> {
     budgets: Option<Budgets>,
     /// Seats of jobs to be stepped at this instant.
     told: Vec<usize>,
+    /// Empty: room for those that are being stepped.
+    stepped: Vec<usize>,
     actions: Vec<Action>,
     pub(super) summary: Summary,
     /// Where single jobs are recorded.
@@ -48,7 +50,7 @@ pub(super) struct World<'a> {
 }
 
 /// Something that is going to happen; ordered by time, then job.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Due {
     pub(super) at: Time,
     pub(super) number: u64,
@@ -67,6 +69,23 @@ pub(super) enum What {
     /// A call that was dropped leaves.
     Leaves(CallId),
     WakeUp,
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Due) -> Ordering {
+        let (mine, theirs) = ((self.at, self.number), (other.at, other.number));
+        mine.cmp(&theirs).then_with(|| (self.what, self.seat).cmp(&(other.what, other.seat)))
+    }
+}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Due) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+
+    fn le(&self, other: &Due) -> bool {
+        self.at < other.at || self.at == other.at && self.cmp(other).is_le()
+    }
 }
 
 /// A limiter and who waits for it.
@@ -111,6 +130,7 @@ impl<'a> World<'a> {
                 failovers: Budget::new(plan.failover_budget()),
             }),
             told: Vec::new(),
+            stepped: Vec::new(),
             actions: Vec::new(),
             summary: Summary::new(simulation),
             traces: None,
@@ -119,7 +139,7 @@ impl<'a> World<'a> {
 
     pub(super) fn run(mut self, jobs: Range<u64>) -> Result<Summary, SimError> {
         self.play(jobs)?;
-        Ok(self.summary)
+        Ok(self.finished())
     }
 
     /// What each job of a range did.
@@ -132,24 +152,29 @@ impl<'a> World<'a> {
     fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         if self.simulation.jobs_interact() {
             self.run_together(jobs)?;
+        } else if let (Some(direct), None) = (Direct::new(self.simulation), &self.traces) {
+            direct.run(self, jobs);
         } else {
-            self.run_one_by_one(jobs);
+            jobs.for_each(|number| self.play_alone(number));
         }
-        self.summary.close();
         Ok(())
     }
 
-    /// Jobs that can't matter to each other, each in a time of its own.
-    fn run_one_by_one(&mut self, jobs: Range<u64>) {
-        for number in jobs {
-            self.now = Time::ZERO;
-            self.arrive(number, true);
-            self.settle();
-            while self.anybody() && self.play_next() {}
-            self.give_up();
-            self.due.clear();
-        }
+    /// What came of all that was played.
+    pub(super) fn finished(mut self) -> Summary {
         self.summary.ran(self.running.most);
+        self.summary.close();
+        self.summary
+    }
+
+    /// A job that can't matter to any other, in a time of its own.
+    pub(super) fn play_alone(&mut self, number: u64) {
+        self.now = Time::ZERO;
+        self.arrive(number, true);
+        self.settle();
+        while self.anybody() && self.play_next() {}
+        self.give_up();
+        self.due.clear();
     }
 
     fn run_together(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
@@ -165,6 +190,7 @@ impl<'a> World<'a> {
                 self.servers.measure(at);
                 self.running.restart(at);
             }
+            self.step_told();
             self.arrive(arrival.number, arrival.counts);
             self.settle();
             if arrival.last {
@@ -173,7 +199,6 @@ impl<'a> World<'a> {
         }
         while self.play_next() {}
         self.give_up();
-        self.summary.ran(self.running.most);
         Ok(())
     }
 
@@ -243,24 +268,27 @@ impl<'a> World<'a> {
 
     /// A new job takes a seat.
     fn arrive(&mut self, number: u64, counts: bool) {
+        let seat = self.empty_seats.pop().unwrap_or(self.seats.len());
         let plan = &self.simulation.plan;
-        let player = match self.simulation.client {
-            None => {
-                let draw = self.simulation.draws.word(Subject::job(number), Purpose::Sample);
-                let start = Start { now: self.now, rotation: number as u32, draw, ..Start::default() };
-                let job = Job::start(Arc::clone(plan), start, &mut self.actions);
-                Player::Job(job)
+        let draw = if plan.observe() + plan.holdout() > 0 { self.simulation.luck.sample(number) } else { 0 };
+        let start = Start { now: self.now, rotation: number as u32, draw, ..Start::default() };
+        match (self.seats.get_mut(seat), self.simulation.client) {
+            (Some(Seat { player: Player::Job(job), .. }), None) => job.restart(start, &mut self.actions),
+            (taken, client) => {
+                let player = match client {
+                    None => Player::Job(Job::start(Arc::clone(plan), start, &mut self.actions)),
+                    Some(client) => {
+                        Player::Calls(Calls::start(client, plan.n(), self.now, &mut self.actions))
+                    }
+                };
+                if let Some(taken) = taken {
+                    taken.player = player;
+                } else {
+                    self.seats.push(Seat::new(player, plan.attempts()));
+                }
             }
-            Some(client) => Player::Calls(Calls::start(client, plan.n(), self.now, &mut self.actions)),
-        };
-        let seat = if let Some(seat) = self.empty_seats.pop() {
-            self.seats[seat].take(number, counts, player);
-            seat
-        } else {
-            self.seats.push(Seat::new(number, counts, player, plan.attempts()));
-            self.seats.len() - 1
-        };
-        self.seats[seat].started_at = self.now;
+        }
+        self.seats[seat].take(number, counts, self.now);
         self.carry_out(seat);
     }
 
@@ -275,17 +303,19 @@ impl<'a> World<'a> {
     /// Steps whoever was told something, then serves the limiters, until nothing follows at this instant: grants come
     /// last, by the classes of all who ask by then, and with the credit that the answers have earned.
     fn settle(&mut self) {
-        let mut told = Vec::new();
         loop {
-            mem::swap(&mut told, &mut self.told);
-            for seat in told.drain(..) {
-                self.step(seat);
-            }
+            self.step_told();
             self.serve();
             if self.told.is_empty() {
                 return;
             }
         }
+    }
+
+    fn step_told(&mut self) {
+        let mut told = mem::replace(&mut self.told, mem::take(&mut self.stepped));
+        told.drain(..).for_each(|seat| self.step(seat));
+        self.stepped = told;
     }
 
     fn step(&mut self, index: usize) {
@@ -305,10 +335,12 @@ impl<'a> World<'a> {
         if seat.player.verdict().is_some() && seat.player.ledger().kept.running() == 0 {
             assert!(seat.attempts.iter().all(|held| *held == Held::Nothing), "a job leaves nothing behind");
             self.leave(index);
-        } else if seat.player.wake_at() != seat.wakes_at {
-            seat.wakes_at = seat.player.wake_at();
-            let due =
-                seat.wakes_at.map(|at| Due { at, number: seat.number, what: What::WakeUp, seat: index });
+            return;
+        }
+        let wakes_at = seat.player.wake_at();
+        if wakes_at != seat.wakes_at {
+            seat.wakes_at = wakes_at;
+            let due = wakes_at.map(|at| Due { at, number: seat.number, what: What::WakeUp, seat: index });
             self.due.extend(due.map(Reverse));
         }
     }

@@ -143,8 +143,8 @@ fn a_known_run_is_repeated_to_the_nanosecond() {
     let summary = run(Arrivals::OneAtATime, 7);
     let times = [0.0, 0.1, 0.5, 0.75].map(|p| summary.quantile(Level::below(p).unwrap()).as_nanos());
     let copies = summary.ledger().copies;
-    assert_eq!(times, [67_520_404, 250_918_542, 525_121_208, 871_005_515]);
-    assert_eq!([copies.launched, copies.won, copies.lost, copies.censored], [10_777, 4_369, 5_110, 1_298]);
+    assert_eq!(times, [98_817_631, 251_317_792, 525_951_885, 872_493_940]);
+    assert_eq!([copies.launched, copies.won, copies.lost, copies.censored], [10_728, 4_397, 5_143, 1_188]);
 }
 
 /// A client that is turned away and a plan with a copy in a queue, step by step, as they were looked at once: the golden

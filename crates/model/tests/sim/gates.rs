@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use fantail_core::{LimiterSpec, PlanSpec, Time};
-use fantail_model::sim::{Arrivals, Summary};
+use fantail_model::sim::{Arrivals, Happened, Step, Summary};
 use fantail_model::{Law, Level};
 
 use crate::simulation;
@@ -43,6 +43,25 @@ fn gates_do_what_they_do_in_another_simulator() {
     }
     assert_eq!(cases.len(), 14);
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// At 100 ms the first job's call gives the only slot back, its follower asks for it, and the second job arrives and does:
+/// whoever asks at one instant does so in the order of the jobs, and slots are given last.
+#[test]
+fn a_job_that_arrives_asks_after_those_that_are_there() {
+    let mut branches = crate::branches(3);
+    branches[1].after = vec![0];
+    (branches[1].limiter, branches[2].limiter) = (Some(0), Some(0));
+    let slot = LimiterSpec { gate: Some(1), ..LimiterSpec::new("slot") };
+    let spec = PlanSpec { limiters: vec![slot], ..PlanSpec::new("tied", branches) };
+    let laws = [0.1, 0.05, 0.1].map(|constant| Law::empirical(&[constant], &[]).unwrap());
+    let traces = simulation(spec, &laws, Arrivals::Every(Time::from_millis(100)), 1).trace(0..2).unwrap();
+    let started = |job: usize, branch: u32| {
+        let starts = |step: &&Step| step.attempt.branch == branch && step.what == Happened::Started;
+        traces[job].steps.iter().find(starts).map(|step| step.at)
+    };
+    assert_eq!(started(0, 1), Some(Time::from_millis(100)));
+    assert_eq!(started(1, 2), Some(Time::from_millis(50)));
 }
 
 fn run(row: &csv::StringRecord) -> Vec<Summary> {

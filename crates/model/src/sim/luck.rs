@@ -1,0 +1,191 @@
+//! What is drawn: how long attempts take, how they end, when jobs arrive.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use fantail_core::Time;
+
+use super::scenario::period;
+use super::servers::Fate;
+use super::{Arrivals, Failures, Scenario, Server};
+use crate::draws::{Draws, Purpose, Subject};
+use crate::sampler::Sampler;
+use crate::special::normal_hazard;
+use crate::{Dependence, Law};
+
+/// The draws of a seed, turned into what they stand for in a scenario.
+#[derive(Debug)]
+pub(super) struct Luck {
+    draws: Draws,
+    scenario: Arc<Scenario>,
+    /// Of different laws; which of them is a branch's.
+    samplers: Vec<Sampler>,
+    of_branch: Vec<u32>,
+    size: Option<Sampler>,
+    /// Of calls that fail, by server, where they have a law of their own.
+    failures: Vec<Option<Sampler>>,
+}
+
+impl Luck {
+    pub(super) fn new(seed: u64, scenario: Arc<Scenario>, laws: Vec<Law>) -> Luck {
+        let (mut samplers, mut of_branch) = (Vec::<Sampler>::new(), Vec::with_capacity(laws.len()));
+        for law in laws {
+            let known = samplers.iter().rposition(|known| *known.law() == law);
+            of_branch.push(known.unwrap_or(samplers.len()) as u32);
+            if known.is_none() {
+                samplers.push(Sampler::new(law));
+            }
+        }
+        let failing = |server: &Server| server.failures.law.clone().map(Sampler::new);
+        Luck {
+            draws: Draws::new(seed),
+            samplers,
+            of_branch,
+            size: scenario.size.clone().map(Sampler::new),
+            failures: scenario.servers.iter().map(failing).collect(),
+            scenario,
+        }
+    }
+
+    /// The law of an attempt of a branch.
+    pub(super) fn law(&self, branch: usize) -> &Law {
+        self.sampler(branch).law()
+    }
+
+    fn sampler(&self, branch: usize) -> &Sampler {
+        &self.samplers[self.of_branch[branch] as usize]
+    }
+
+    /// How long a call of a branch takes to its answer; [`Time::MAX`] when it never ends.
+    pub(super) fn latency(&self, subject: Subject) -> Time {
+        self.sized(subject, self.sampler(subject.branch as usize))
+    }
+
+    /// How long a call takes that fails at this server.
+    pub(super) fn failure(&self, subject: Subject, server: u32) -> Time {
+        let own = self.failures[server as usize].as_ref();
+        self.sized(subject, own.unwrap_or(self.sampler(subject.branch as usize)))
+    }
+
+    /// [`Luck::latency`] of the first attempts of many jobs, of the even branch of `subject` and the odd one after it if
+    /// there is one.
+    pub(super) fn latencies<const JOBS: usize>(&self, subject: Subject, into: &mut [[u64; JOBS]]) {
+        if self.scenario.dependence != Dependence::NONE || self.size.is_some() {
+            for (place, job) in (subject.job..).enumerate().take(JOBS) {
+                for (times, branch) in into.iter_mut().zip(subject.branch..) {
+                    times[place] = self.latency(Subject { job, branch, ..subject }).as_nanos();
+                }
+            }
+            return;
+        }
+        let mut drawn = [[0.0; JOBS]; 2];
+        let [even, odd] = &mut drawn;
+        self.draws.uniforms(subject, Purpose::Latency, [even, odd]);
+        for ((times, uniforms), branch) in into.iter_mut().zip(&drawn).zip(subject.branch..) {
+            let sampler = self.sampler(branch as usize);
+            for ((time, uniform), job) in times.iter_mut().zip(uniforms).zip(subject.job..) {
+                let part = || self.draws.uniform(Subject { job, branch, ..subject }, Purpose::Part);
+                *time = nearest(sampler.time(*uniform, part)).as_nanos();
+            }
+        }
+    }
+
+    fn sized(&self, subject: Subject, sampler: &Sampler) -> Time {
+        let time = self.dependent(subject, sampler);
+        let size = self.size.as_ref().map_or(1.0, |size| {
+            // No attempt has this number, nor the draws that would go with it.
+            let of_job = Subject { attempt: u8::MAX, ..Subject::job(subject.job) };
+            self.drawn(size, of_job, Purpose::Size)
+        });
+        nearest(time * size)
+    }
+
+    /// A time of this law, those of branches and copies as dependent as is stated.
+    fn dependent(&self, subject: Subject, sampler: &Sampler) -> f64 {
+        let shares = self.scenario.dependence;
+        if shares == Dependence::NONE {
+            return self.drawn(sampler, subject, Purpose::Latency);
+        }
+        let of_job = Subject::job(subject.job);
+        let of_branch = Subject { branch: subject.branch, ..of_job };
+        if shares.branch() == 1.0 {
+            return self.drawn(sampler, of_branch, Purpose::Branch);
+        }
+        let part = |share: f64, subject, purpose| {
+            if share > 0.0 { libm::sqrt(share) * self.draws.normal(subject, purpose) } else { 0.0 }
+        };
+        let z = part(shares.job(), of_job, Purpose::Job)
+            + part(shares.branch(), of_branch, Purpose::Branch)
+            + part(shares.luck(), subject, Purpose::Latency);
+        sampler.law().inverse_hazard(normal_hazard(z))
+    }
+
+    fn drawn(&self, sampler: &Sampler, subject: Subject, purpose: Purpose) -> f64 {
+        sampler.time(self.draws.uniform(subject, purpose), || self.draws.uniform(subject, Purpose::Part))
+    }
+
+    /// How a call ends that a server takes.
+    pub(super) fn fate(&self, subject: Subject, failures: &Failures) -> Fate {
+        let Failures { retryable, permanent, .. } = *failures;
+        if retryable + permanent == 0.0 {
+            return Fate::Answer;
+        }
+        let drawn = self.draws.uniform(subject, Purpose::Fate);
+        if drawn < retryable {
+            Fate::Retryable
+        } else if drawn < retryable + permanent {
+            Fate::Permanent
+        } else {
+            Fate::Answer
+        }
+    }
+
+    /// What decides whether a job is observed or held out.
+    pub(super) fn sample(&self, job: u64) -> u32 {
+        self.draws.word(Subject::job(job), Purpose::Sample)
+    }
+
+    /// A replica of so many.
+    pub(super) fn replica(&self, of: u32, subject: Subject) -> u32 {
+        self.draws.below(of, subject, Purpose::Replica)
+    }
+
+    /// How long after the job before it a job arrives, by its number in the order of arrivals, and by the one that its
+    /// draws are keyed with.
+    pub(super) fn gap(&self, place: u64, number: u64) -> Time {
+        match &self.scenario.arrivals {
+            Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
+            Arrivals::Every(gap) => *gap,
+            Arrivals::Poisson(rate) => {
+                nearest(self.draws.exponential(Subject::job(number), Purpose::Arrival) / rate)
+            }
+            Arrivals::Trace(times) => {
+                let at = |place: u64| times[(place % times.len() as u64) as usize];
+                let before = if place.is_multiple_of(times.len() as u64) {
+                    period(times).saturating_sub(at(times.len() as u64 - 1))
+                } else {
+                    return at(place).saturating_sub(at(place - 1));
+                };
+                before.saturating_add(at(place))
+            }
+        }
+    }
+
+    /// How long a client thinks, with this mean.
+    pub(super) fn think(&self, subject: Subject, mean: Time) -> Time {
+        nearest(self.draws.exponential(subject, Purpose::Think) * mean.as_secs_f64())
+    }
+}
+
+/// The nearest nanosecond, or never.
+fn nearest(seconds: f64) -> Time {
+    /// From here on floats are whole numbers.
+    const WHOLE: f64 = (1_u64 << 52) as f64;
+    let nanos = seconds * 1e9;
+    Time::from_nanos(if nanos < WHOLE {
+        (nanos + WHOLE).to_bits() - WHOLE.to_bits()
+    } else {
+        // The cast stops at the largest number, which reads as never.
+        nanos as u64
+    })
+}
