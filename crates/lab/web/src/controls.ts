@@ -133,14 +133,17 @@ export class Controls {
   /** Changes the state as the control is used. Text is taken once it is finished, since half of a law is no law. */
   #on(id: string, change: Change): void {
     const control = byId<HTMLInputElement | HTMLSelectElement>(id);
-    const take = (): void => {
+    const take = (): boolean => {
       const patch = change(control.value);
       if (patch) this.#store.set(patch);
+      return patch !== null;
     };
     if (control.type !== "text") control.addEventListener("input", take);
     control.addEventListener("change", () => {
-      take();
-      this.#commit();
+      if (take()) return this.#commit();
+      // What is none is not kept: the control goes back to what holds.
+      control.value = "";
+      this.show(this.#store.now);
     });
   }
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Browser, fantail, frame, settled, shown, value } from "./page.mjs";
 
 let browser;
@@ -99,6 +100,21 @@ for (const [hash, strategy] of [["seed=7", "all"], ["seed=7&strategy=hedge", "he
     await page.close();
   });
 }
+
+test("page and command play the same documents, against an account that turns calls away", async () => {
+  const page = await browser.page();
+  await page.locator("#calls").scrollIntoViewIfNeeded();
+  await page.waitForSelector("#figure-document-bounded svg", { timeout: 60_000 });
+  const { plans } = fantail("simulate", fileURLToPath(new URL("../../../../examples/ingestion.toml", import.meta.url)), "--jobs", "10000", "--seed", "7");
+  for (const plan of plans) {
+    assert.equal(await value(page, `calls-p50-${plan.name}`), plan.quantiles_s.p50);
+    assert.equal(await value(page, `calls-p99-${plan.name}`), plan.quantiles_s.p99);
+    assert.equal(await value(page, `calls-failed-${plan.name}`), plan.failed);
+    assert.equal(await value(page, `calls-rejected-${plan.name}`), plan.rejected_429_jobs);
+  }
+  assert.equal(plans.length, 3);
+  await page.close();
+});
 
 /** The times of the primaries that answered, by branch. */
 const lanes = (page) =>

@@ -56,18 +56,22 @@ export class Calls {
     const played: Played | null = this.#runner ? report(this.#runner) : null;
     if (!played) return;
     const { plans } = played;
-    const row = (name: string, cell: (plan: Simulated) => string): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), ...plans.map((plan) => h("td", {}, cell(plan))));
+    type Figure = (plan: Simulated) => number | null | undefined;
+    const row = (id: string, name: string, figure: Figure, format: (value: number | null | undefined) => string): HTMLElement => {
+      const cell = (plan: Simulated): HTMLElement => h("td", {}, h("data", { id: `calls-${id}-${plan.name}`, value: figure(plan) ?? "" }, format(figure(plan))));
+      return h("tr", {}, h("th", { scope: "row" }, name), ...plans.map(cell));
+    };
     const head = h("tr", {}, h("td"), ...plans.map(({ name }) => h("th", { scope: "col" }, SAYS[name] ?? name)));
     const body = h(
       "tbody",
       {},
-      row("p50", (plan) => duration(plan.quantiles_s["p50"])),
-      row("p99", (plan) => duration(plan.quantiles_s["p99"])),
-      row("complete", (plan) => percent(plan.complete)),
-      row("partial", (plan) => percent(plan.partial)),
-      row("failed", (plan) => percent(plan.failed)),
-      row("extra requests", (plan) => change(plan.extra_requests)),
-      row("documents that met 429", (plan) => percent(plan.rejected_429_jobs)),
+      row("p50", "p50", (plan) => plan.quantiles_s["p50"], duration),
+      row("p99", "p99", (plan) => plan.quantiles_s["p99"], duration),
+      row("complete", "complete", (plan) => plan.complete, percent),
+      row("partial", "partial", (plan) => plan.partial, percent),
+      row("failed", "failed", (plan) => plan.failed, percent),
+      row("requests", "extra requests", (plan) => plan.extra_requests, change),
+      row("rejected", "documents that met 429", (plan) => plan.rejected_429_jobs, percent),
     );
     const caption = h("caption", {}, `${count(plans[0]?.jobs ?? 0, "document", "documents")} each, simulated`);
     this.#figures.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Three ways to make five calls" }, h("table", { id: "calls-table" }, caption, h("thead", {}, head), body)));
