@@ -64,11 +64,11 @@ pub(crate) const USUAL: &str = "p50,p90,p95,p99,p99.9";
 #[command(after_help = PREDICT_HELP)]
 pub(crate) struct PredictArgs {
     /// Plan files; every plan of every file is a strategy.
-    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategies"])]
+    #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
     /// Number of like branches, 1 to 1000000000.
-    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call.
@@ -84,7 +84,7 @@ pub(crate) struct PredictArgs {
     ///
     /// Clauses joined by `+`: what to wait for (`all`, `first:5`, `share:95%`), copies (`hedge:p95`, `hedge:2.5s`,
     /// `race:2`), `deadline:2.5s`, `at-least:3`.
-    #[arg(short, long = "strategy", value_name = "PLAN", requires = "latency")]
+    #[arg(short, long = "strategy", value_name = "PLAN")]
     pub(crate) strategies: Vec<String>,
 
     /// The fewest answers that a result may hold, for every plan [default: what the plan states].
@@ -148,14 +148,14 @@ pub(crate) struct PredictArgs {
     pub(crate) view: Option<View>,
 }
 
-/// The picture that is not a file.
-pub(crate) const TO_TERMINAL: &str = "-";
+/// The name of what is written to standard output.
+pub(crate) const TO_STDOUT: &str = "-";
 
 /// Where a picture goes; a name that ends otherwise may be that of a plan file.
 fn picture(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     let is_svg = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
-    if is_svg || text == TO_TERMINAL {
+    if is_svg || text == TO_STDOUT {
         Ok(path)
     } else {
         Err("expected a name that ends in .svg, or - for the terminal".to_owned())
@@ -207,24 +207,24 @@ pub(crate) enum Format {
 #[command(after_help = TUNE_HELP)]
 pub(crate) struct TuneArgs {
     /// Plan file.
-    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategy"])]
+    #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
     /// Which plan of the file, where it has several.
-    #[arg(long, value_name = "NAME", requires = "file")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
 
     /// Number of like branches, 1 to 1000000000.
-    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call, as for `fantail predict`.
-    #[arg(short, long, value_name = "LAW", requires = "n")]
+    #[arg(short, long, value_name = "LAW")]
     pub(crate) latency: Option<String>,
 
-    /// The plan to start from, in short form: what it states of barrier, `at-least` and deadline is held.
-    #[arg(short, long, value_name = "PLAN", requires = "latency", default_value = "all")]
-    pub(crate) strategy: String,
+    /// The plan to start from, in short form: what it states of barrier, `at-least` and deadline is held [default: all].
+    #[arg(short, long, value_name = "PLAN")]
+    pub(crate) strategy: Option<String>,
 
     /// What the plan has to keep, like `p99<2.5s`; may be given several times.
     ///
@@ -254,7 +254,9 @@ pub(crate) struct TuneArgs {
     pub(crate) price: PriceOf,
 
     /// Write the plan found into FILE, as a plan file: a copy of the given one with other figures, or a new one.
-    #[arg(long, value_name = "FILE")]
+    ///
+    /// `-` writes it to standard output, and what else there is to say to standard error.
+    #[arg(long, value_name = "FILE|-")]
     pub(crate) emit: Option<PathBuf>,
 
     /// How to print the result.
@@ -278,6 +280,7 @@ Examples:
   fantail tune -n 5 --latency p50=0.8s,p95=1.5s,p99=2.4s --goal 'complete>95%' \\
       --strategy first:5+at-least:3
   fantail tune plan.toml --goal 'failed<0.1%' --emit tuned.toml
+  fantail tune plan.toml --goal 'failed<0.1%' --emit - | diff plan.toml -
 
 Exit codes: 0 found, 1 the plan could not be predicted, 2 usage or invalid input, 3 no plan was found that meets the goals.";
 

@@ -11,6 +11,40 @@ use crate::failure::Failure;
 /// The largest plan file that is read: far more than a million branches in their own words need.
 const MOST_BYTES: u64 = 256 << 20;
 
+/// What a command line names as its subject: plan files, or like branches.
+pub(crate) struct Subject<'a> {
+    /// The first of the files.
+    pub(crate) file: Option<&'a Path>,
+    pub(crate) n: Option<u32>,
+    pub(crate) latency: Option<&'a str>,
+    /// The first of the plans in short form.
+    pub(crate) strategy: Option<&'a str>,
+}
+
+impl Subject<'_> {
+    /// Whether it is one of the two; `usage` shows both.
+    pub(crate) fn check(&self, usage: &str) -> Result<(), String> {
+        let Subject { file, n, latency, strategy } = self;
+        let flags = [
+            n.map(|n| format!("-n {n}")),
+            latency.map(|law| format!("--latency {law}")),
+            strategy.map(|plan| format!("--strategy {plan}")),
+        ];
+        let flag = flags.into_iter().flatten().next();
+        match (file, flag, latency) {
+            (Some(file), Some(flag), _) => Err(format!(
+                "{flag} beside the file {}, which states its own branches; {usage}",
+                file.display()
+            )),
+            (None, Some(flag), None) => Err(format!(
+                "{flag} with which latency? expected --latency <LAW> too, or a plan file; {usage}"
+            )),
+            (None, None, None) => Err(usage.to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Reads one plan file.
 ///
 /// The error is invalid input, with everything that is wrong with the file.
@@ -35,8 +69,12 @@ impl PlanFile {
     ///
     /// The error is invalid input, with everything that is wrong with the file.
     pub(crate) fn config(&self, overrides: &Overrides) -> anyhow::Result<Config> {
+        self.parse(overrides).map_err(|problems| Failure::invalid(counted(&problems)))
+    }
+
+    /// The same, with what is wrong as it was found.
+    pub(crate) fn parse(&self, overrides: &Overrides) -> Result<Config, Problems> {
         Config::parse_with(&self.name, &self.bytes, overrides)
-            .map_err(|problems| Failure::invalid(counted(&problems)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use fantail_model::tune::Measure;
+
 /// Units of time with their seconds, the shortest first.
 const UNITS: [(&str, f64); 6] =
     [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3_600.0)];
@@ -116,6 +118,16 @@ fn significant_two(value: f64) -> String {
     }
     let decimals = (1 - magnitude.log10().floor() as i32).max(1) as usize;
     format!("{value:.decimals$}")
+}
+
+/// What a goal is about, with its unit.
+pub(crate) fn figure(measure: Measure, value: f64) -> String {
+    match measure {
+        Measure::Quantile(_) | Measure::Mean => duration(value),
+        Measure::Complete | Measure::Partial | Measure::Failed => percent(value),
+        Measure::ExtraRequests | Measure::ExtraBusy => change(value),
+        Measure::Cost => amount(value),
+    }
 }
 
 /// What lies between two numbers with their units, the unit left out where it is that of both: `5.36–5.63`.

@@ -254,7 +254,12 @@ fn wrong_usage_says_what_is_right() {
     fails(&["predict"], 2, &["fantail predict plan.toml", "fantail predict -n 8 --latency"]);
     fails(&["predict", "-n", "8"], 2, &["--latency <LAW>"]);
     fails(&["predict", "--latency", law], 2, &["-n <N>"]);
-    fails(&["predict", "plan.toml", "-n", "8", "--latency", law], 2, &["cannot be used with"]);
+    fails(
+        &["predict", "plan.toml", "-n", "8", "--latency", law],
+        2,
+        &["-n 8 beside the file plan.toml", "fantail predict plan.toml"],
+    );
+    fails(&["simulate", "-n", "8", "-s", "all"], 2, &["-n 8 with which latency? expected --latency <LAW>"]);
     fails(&["predict", "-n", "0", "--latency", law], 2, &["0 is not in 1..=1000000000"]);
     fails(&["predict", "-n", "8", "--latncy", law], 2, &["a similar argument exists: '--latency'"]);
     fails(&["predikt"], 2, &["a similar subcommand exists: 'predict'"]);
@@ -548,7 +553,9 @@ fn a_sweep_that_cannot_be_says_why() {
     check(&LAW, &["--sweep", "sigma=1..2"], "expected -n <N> or --sweep n=1..1000");
     check(&LAW, &["--sweep", "n=1..2000000000"], "expected at most 1000000000");
     check(&LAW, &["--sweep", "n=3..9", "-s", "first:5"], "\nat n = 3 of the sweep");
-    check(&EIGHT, &["--sweep", "sigma=0..9"], "sigma: got 0, expected 1e-9 to 30");
+    check(&EIGHT, &["--sweep", "sigma=0..9"], "error: --sweep sigma: sigma: got 0, expected 1e-9 to 30\n");
+    let typed = ["predict", "-n", "8", "--latency", "lognormal:sigma=0.3,medan=1s"];
+    check(&typed, &["--sweep", "sigma=1..2"], "1 | lognormal:sigma=0.3,medan=1s\n");
     check(
         &EIGHT,
         &["--sweep", "deadline=1s..9s", "-s", "deadline:2s"],

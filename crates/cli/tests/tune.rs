@@ -259,6 +259,52 @@ fn a_file_keeps_what_its_author_wrote() {
 }
 
 #[test]
+fn a_plan_may_be_all_of_the_output() {
+    let folder = Folder::new();
+    let args = five(&["--goal", "p99<2.5s"]);
+    let out = folder.path("tuned.toml");
+    let shown = tunes(&[&args[..], &["--emit", str_of(&out)]].concat());
+    let (stdout, stderr) = ends(&[&args[..], &["--emit", "-"]].concat(), 0);
+    assert_eq!((stdout, stderr), (std::fs::read_to_string(&out).unwrap(), shown));
+    let (stdout, stderr) = ends(&five(&["--goal", "p99<1ms", "--emit", "-"]), 3);
+    assert!(stdout.is_empty() && stderr.contains("Infeasible"), "{stdout}{stderr}");
+}
+
+/// The second time nothing is left to change but the figures, whatever the line ends.
+#[test]
+fn a_file_of_another_system_stays_one() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(ENRICH).unwrap();
+    let foreign = folder.write("plan.toml", &format!("\u{feff}{}", text.replace('\n', "\r\n")));
+    let args = ["tune", str_of(&foreign), "--goal", "failed<0.5%", "--goal", "p99<=2.5s", "--emit"];
+    let (first, _) = ends(&[&args[..], &["-"]].concat(), 0);
+    assert!(
+        first.starts_with("\u{feff}# fantail tune: failed<0.5%, p99<=2.5s\r\n# fantail tune: predicted ")
+    );
+    assert_eq!(first.matches('\n').count(), first.matches("\r\n").count());
+    std::fs::write(&foreign, &first).unwrap();
+    assert_eq!(ends(&[&args[..], &["-"]].concat(), 0).0, first);
+}
+
+#[test]
+fn all_jobs_are_all_of_them() {
+    let shown = tunes(&five(&["--goal", "complete>=100%"]));
+    assert!(shown.contains("No copies are needed: the plan as stated"), "{shown}");
+    let (shown, _) = ends(&five(&["--goal", "complete>=100%", "--strategy", "deadline:1h"]), 3);
+    assert!(shown.contains("> 99.999 %"), "{shown}");
+}
+
+#[test]
+fn what_is_not_copied_is_named() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(ENRICH).unwrap();
+    let plan = folder
+        .write("plan.toml", &text.replace("dates = {}", "dates = { repeatable = false, hedge = false }"));
+    let (shown, _) = ends(&["tune", str_of(&plan), "--goal", "failed<0.5%", "--goal", "p99<=2.4s"], 3);
+    assert!(!shown.contains("other branches"), "{shown}");
+}
+
+#[test]
 fn a_plan_that_is_not_found_is_not_written() {
     let folder = Folder::new();
     let out = folder.path("tuned.toml");
@@ -341,7 +387,7 @@ fn advice_says_when_the_plan_is_the_wrong_instrument() {
         "With another deadline (--allow deadline) they can be met: type, parties and dates: copy",
         true,
     );
-    says(&enrich, "With copies of the other branches too they can be met:", true);
+    says(&enrich, "With copies of amounts, summary too they can be met:", true);
     let fewer = five(&["--goal", "p99<2.5s", "--goal", "failed<0.5%", "--max-copies", "0"]);
     says(&fewer, "If a result of 4 answers were of use (`at-least`), they can be met: deadline 2.49s;", true);
     let met = five(&["--goal", "p99<2.5s", "--goal", "failed<0.5%"]);
@@ -435,7 +481,14 @@ fn wrong_usage_says_what_is_right() {
         &["tune", ENRICH, "--goal", "p99<1s", "--plan", "enrch"],
         &["no plan `enrch`; expected one of enrich"],
     );
-    refuses(&["tune", ENRICH, "-n", "5", "--goal", "p99<1s"], &["cannot be used with"]);
+    refuses(&["tune", ENRICH, "-n", "5", "--goal", "p99<1s"], &["-n 5 beside the file "]);
+    refuses(&["tune", "--latency", CALL, "--goal", "p99<1s"], &["of how many branches? expected -n <N>"]);
+    refuses(&five(&["--plan", "x", "--goal", "p99<3s"]), &["--plan x names a plan of a file"]);
+    refuses(
+        &five(&["--goal", "p99<3s", "--allow", "first:3", "--allow", "first:4"]),
+        &["--allow first:4: a second one of its kind; expected one"],
+    );
+    refuses(&five(&["--goal", "complete>100%"]), &["no share is more than 100%; expected >=100%"]);
     refuses(&["tune", "no-such.toml", "--goal", "p99<1s"], &["no-such.toml"]);
     let folder = Folder::new();
     let two = folder.write("two.toml", "[plan.a.branch]\nx = {}\n[plan.b.branch]\ny = {}\n");

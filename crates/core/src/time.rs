@@ -106,7 +106,7 @@ const UNITS: [(&str, u64); 8] = [
 impl FromStr for Time {
     type Err = TimeError;
 
-    /// Reads a number with one of the units `ns us µs ms s m min h`, exactly (no float in between).
+    /// Reads a number, `2.5` or `2.5e3`, with one of the units `ns us µs ms s m min h`, exactly (no float in between).
     fn from_str(text: &str) -> Result<Time, TimeError> {
         let text = text.trim();
         let owned = || String::from(text);
@@ -114,7 +114,9 @@ impl FromStr for Time {
             return Err(TimeError::Negative { text: owned() });
         }
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = (&text[..split], text[split..].trim_start());
+        let (number, rest) = text.split_at(split);
+        let (exponent, unit) = exponent(rest);
+        let unit = unit.trim_start();
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
             return Err(TimeError::NotANumber { text: owned() });
@@ -125,12 +127,41 @@ impl FromStr for Time {
         let Some(&(_, scale)) = UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(TimeError::UnknownUnit { text: owned(), unit: String::from(unit) });
         };
-        let nanos = nanos(whole, fraction, scale).ok_or_else(|| TimeError::TooLong { text: owned() })?;
+        let (whole, fraction) = moved(whole, fraction, exponent);
+        let nanos = nanos(&whole, &fraction, scale).ok_or_else(|| TimeError::TooLong { text: owned() })?;
         if nanos > Time::LONGEST {
             return Err(TimeError::TooLong { text: owned() });
         }
         Ok(nanos)
     }
+}
+
+/// The exponent at the start of a text, and what follows it: 0 and all of the text where there is none.
+fn exponent(text: &str) -> (i32, &str) {
+    let Some(digits) = text.strip_prefix(['e', 'E']) else { return (0, text) };
+    let sign = usize::from(digits.starts_with(['-', '+']));
+    let end = digits[sign..].find(|c: char| !c.is_ascii_digit()).map_or(digits.len(), |end| sign + end);
+    if end == sign {
+        return (0, text);
+    }
+    let most = if digits.starts_with('-') { -MOST_MOVED } else { MOST_MOVED };
+    let exponent = digits[..end].parse().unwrap_or(most).clamp(-MOST_MOVED, MOST_MOVED);
+    (exponent, &digits[end..])
+}
+
+/// So far a point is moved; what is longer is too long anyway, and what is shorter is nothing.
+const MOST_MOVED: i32 = 60;
+
+/// The digits before and after the point when it is moved to the right, or for a negative number to the left.
+fn moved(whole: &str, fraction: &str, places: i32) -> (String, String) {
+    let zeros = |count: i32| "0".repeat(count.max(0) as usize);
+    let count = |digits: &str| digits.len().min(MOST_MOVED as usize) as i32;
+    let (right, left) = (places.max(0), (-places).max(0));
+    let digits = zeros(left - count(whole)) + whole + fraction + &zeros(right - count(fraction));
+    let point =
+        if places < 0 { whole.len().saturating_sub(left as usize) } else { whole.len() + right as usize };
+    let (whole, fraction) = digits.split_at(point);
+    (whole.to_string(), fraction.to_string())
 }
 
 /// `whole.fraction` units of `scale` nanoseconds; what is below a nanosecond is dropped; `None` on overflow.

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use fantail_model::tune::{Goal, Levers, Measure, Price, Tuned, Tuning};
+use fantail_model::tune::{Goal, Levers, Measure, Price, Relation, Tuned, Tuning};
 use fantail_model::{Group, GroupedPlan, JobLaw, Law, Level, SolveError};
 use proptest::prelude::*;
 
 fn goal(measure: Measure, bound: f64) -> Goal {
-    Goal { measure, bound, inclusive: true }
+    measure.at_worst(bound)
 }
 
 /// The quantile that a share of jobs is beyond.
@@ -238,8 +238,9 @@ fn with_deadline(plan: GroupedPlan, goals: Vec<Goal>) -> Tuning {
 #[test]
 fn a_deadline_is_set_only_where_losses_are_bounded() {
     let five = || GroupedPlan::first(5, Group::new(5, document()));
-    let strict = |measure, bound| Goal { inclusive: false, ..goal(measure, bound) };
-    let (p99, complete) = (strict(beyond(0.01), 2.5), strict(Measure::Complete, 0.95));
+    let strict = |measure, relation, bound| Goal { measure, relation, bound };
+    let p99 = strict(beyond(0.01), Relation::Below, 2.5);
+    let complete = strict(Measure::Complete, Relation::Above, 0.95);
     // With nothing said of losses every bound on time could be kept by giving up.
     assert_eq!(chosen(&with_deadline(five(), vec![p99])).plan().deadline, f64::INFINITY);
     // The latest that keeps the bound on time, in few digits, and no copies.
@@ -250,7 +251,7 @@ fn a_deadline_is_set_only_where_losses_are_bounded() {
     let exact = five().deadline_for(Level::above(0.05).unwrap()).unwrap();
     assert!((exact..exact + 0.01).contains(&job.plan().deadline), "{} for {exact}", job.plan().deadline);
     // And none at all where the goals can be kept without one.
-    let loose = strict(beyond(0.01), 4.0);
+    let loose = strict(beyond(0.01), Relation::Below, 4.0);
     assert_eq!(chosen(&with_deadline(five(), vec![loose, complete])).plan().deadline, f64::INFINITY);
 }
 
@@ -366,10 +367,23 @@ fn no_copy_is_planned_that_the_deadline_leaves_no_time_for() {
 #[test]
 fn what_is_attainable_is_no_worse_than_the_plan_as_it_is() {
     let plan = GroupedPlan::first(5, Group::new(5, document()));
-    let asked = Goal { inclusive: false, ..goal(Measure::Complete, 1.0) };
+    let asked = Goal { relation: Relation::Above, ..goal(Measure::Complete, 1.0) };
     let Tuned { choice, attainable, .. } = with_deadline(plan, vec![asked]).run().unwrap();
     assert!(choice.is_none());
     assert_eq!((attainable[0].with_others, attainable[0].alone), (Some(1.0), Some(1.0)));
+}
+
+/// Whatever is left of a deadline's losses by rounding, it is not nothing.
+#[test]
+fn all_jobs_are_complete_only_where_none_can_be_cut() {
+    let plan = || GroupedPlan::all(Group::new(5, document()));
+    let asked = || vec![goal(Measure::Complete, 1.0)];
+    assert_eq!(chosen(&with_deadline(plan(), asked())).plan().deadline, f64::INFINITY);
+    let late = GroupedPlan { deadline: 1e6, ..plan() };
+    assert!(late.solve().unwrap().verdicts().failed > 0.0);
+    let held = tuning(late, asked()).run().unwrap();
+    assert!(held.choice.is_none());
+    assert!(held.attainable[0].alone < Some(1.0), "{:?}", held.attainable);
 }
 
 #[test]

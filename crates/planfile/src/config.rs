@@ -98,9 +98,25 @@ pub struct BranchEntry {
     pub fit_error: Option<f64>,
     /// Those percentiles, as (probability, seconds); `None` for other laws and for mixtures.
     pub percentiles: Option<Arc<[(f64, f64)]>>,
+    /// The first of its copies that the deadline moved; `None` where it moved none.
+    pub earlier: Option<EarlierCopy>,
     /// The URLs of its targets. Empty when it has none, as in a plan that is only predicted; otherwise as many as
     /// [`Branch::targets`](fantail_core::Branch::targets).
     pub targets: Vec<UrlTemplate>,
+}
+
+/// A copy that is due sooner than at the percentile it was to wait for: the deadline leaves no later start the time that a
+/// copy needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierCopy {
+    /// The percentile's label, like `p95`.
+    pub percentile: String,
+    /// How long that is after the primary's permit; [`Time::MAX`] beyond 365 days.
+    pub wanted: Time,
+    /// How long after it the copy is due.
+    pub due: Time,
+    /// What it needs before the deadline.
+    pub min_useful: Time,
 }
 
 /// How missing optional branches of partial results are filled in.

@@ -89,6 +89,16 @@ impl Decimal {
         if fraction.is_empty() { whole.to_string() } else { format!("{whole}.{}", ascii(fraction)) }
     }
 
+    /// As digits and a power of ten: 0.00012 is `1.2e-4`.
+    pub(crate) fn scientific(&self) -> String {
+        let zeros = self.digits.iter().take_while(|digit| **digit == 0).count();
+        match &self.digits[zeros..] {
+            [] => u8::from(self.one).to_string(),
+            [first] => format!("{first}e-{}", zeros + 1),
+            [first, rest @ ..] => format!("{first}.{}e-{}", ascii(rest), zeros + 1),
+        }
+    }
+
     /// In parts per million; `None` when it is finer than that.
     pub(crate) fn ppm(&self) -> Option<u32> {
         if self.one {

@@ -2,23 +2,22 @@
 
 use std::fmt;
 
-use fantail_core::Time;
+use fantail_model::tune::{self, Measure, Relation};
 
 use crate::decimal::Decimal;
-use crate::percentile::{Percentile, looks_like_percentile, percentile};
+use crate::duration::seconds;
+use crate::percentile::{looks_like_percentile, percentile};
 use crate::problem::{Fault, Problems, did_you_mean, list, quote};
-use crate::read::time_error;
 use crate::text::trimmed;
 
 /// What a plan has to keep: a measure of it, a relation and a bound.
 ///
 /// ```
-/// use fantail_planfile::{Goal, Measure};
+/// use fantail_planfile::Goal;
 ///
-/// let goal = Goal::parse("p99 < 2.5s")?;
-/// assert!(matches!(goal.measure(), Measure::Quantile(percentile) if percentile.label() == "p99"));
-/// assert_eq!(goal.bound(), 2.5);
-/// assert!(goal.is_met(2.4) && !goal.is_met(2.5));
+/// let goal = Goal::parse("0.99 < 2.5s")?;
+/// assert_eq!((goal.word(), goal.goal().bound), ("p99", 2.5));
+/// assert!(goal.goal().is_met(2.4) && !goal.goal().is_met(2.5));
 ///
 /// let problems = Goal::parse("faild<1%").unwrap_err();
 /// assert!(problems.to_string().contains("did you mean `failed`?"));
@@ -27,39 +26,8 @@ use crate::text::trimmed;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
     text: String,
-    measure: Measure,
-    relation: Relation,
-    bound: f64,
-}
-
-/// What a goal is about.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Measure {
-    /// A quantile of the return time, in seconds.
-    Quantile(Percentile),
-    /// The mean return time, in seconds.
-    Mean,
-    /// The share of complete jobs.
-    Complete,
-    /// The share of partial jobs.
-    Partial,
-    /// The share of failed jobs.
-    Failed,
-    /// Attempts beyond one a branch, as a share of the branches.
-    ExtraRequests,
-    /// Busy time relative to the same plan without copies, less one.
-    ExtraBusy,
-    /// What the calls of a job cost, in the user's money.
-    Cost,
-}
-
-/// How a figure stands to its bound.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Below,
-    AtMost,
-    Above,
-    AtLeast,
+    word: String,
+    goal: tune::Goal,
 }
 
 /// What a bound is.
@@ -90,10 +58,6 @@ const MEASURES: [(&str, Measure); 7] = [
 const RELATIONS: [(&str, Relation); 4] =
     [("<=", Relation::AtMost), (">=", Relation::AtLeast), ("<", Relation::Below), (">", Relation::Above)];
 
-/// How far a figure may be beyond a bound that it may reach, relative to the bound: delays are whole nanoseconds, so
-/// the price of a copy after p95 is not 5 % to the last digit.
-const ROUNDING: f64 = 1e-6;
-
 impl Goal {
     /// Reads a goal: a measure, `<`, `<=`, `>` or `>=`, and a bound.
     ///
@@ -111,45 +75,23 @@ impl Goal {
         &self.text
     }
 
-    /// What it is about.
-    pub fn measure(&self) -> &Measure {
-        &self.measure
+    /// The word for what it is about: a percentile's label, like `p99.9`, or `mean`, `complete` and so on.
+    pub fn word(&self) -> &str {
+        &self.word
     }
 
-    /// The bound: seconds for times, a share from 0 to 1, a relative change, or an amount.
-    pub fn bound(&self) -> f64 {
-        self.bound
-    }
-
-    /// Whether the bound is one from above, `<` or `<=`.
-    pub fn is_upper(&self) -> bool {
-        matches!(self.relation, Relation::Below | Relation::AtMost)
-    }
-
-    /// Whether the figure may be the bound itself, `<=` or `>=`.
-    pub fn is_inclusive(&self) -> bool {
-        matches!(self.relation, Relation::AtMost | Relation::AtLeast)
-    }
-
-    /// Whether `figure` keeps the bound. `<=` and `>=` leave it a millionth of the bound for rounding; no relation
-    /// holds for NaN.
-    pub fn is_met(&self, figure: f64) -> bool {
-        let rounding = ROUNDING * self.bound.abs();
-        match self.relation {
-            Relation::Below => figure < self.bound,
-            Relation::AtMost => figure <= self.bound + rounding,
-            Relation::Above => figure > self.bound,
-            Relation::AtLeast => figure >= self.bound - rounding,
-        }
+    /// The goal: times in seconds, shares from 0 to 1, relative changes, or amounts.
+    pub fn goal(&self) -> tune::Goal {
+        self.goal
     }
 
     fn read(text: &str) -> Result<Goal, Vec<Fault>> {
         let Some(at) = text.find(['<', '>', '=']) else {
             let (start, word) = trimmed(0, text);
-            let unbounded = |measure: &Measure| {
-                format!("{} of what? expected a bound, like {}", quote(word), measure.example())
+            let unbounded = |(word, measure): (String, Measure)| {
+                format!("{} of what? expected a bound, like {}", quote(&word), example(&word, measure))
             };
-            let message = measure(word).map_or_else(|message| message, |measure| unbounded(&measure));
+            let message = measure(word).map_or_else(|message| message, unbounded);
             return Err(vec![Fault::new(start..start + word.len(), message)]);
         };
         let (start, word) = trimmed(0, &text[..at]);
@@ -160,12 +102,14 @@ impl Goal {
         };
         let (start, bound) = trimmed(at + sign.len(), &text[at + sign.len()..]);
         // Without the measure nobody knows what the bound should be.
-        let measure = measure.map_err(|fault| vec![fault])?;
-        let bound = measure
-            .unit()
-            .read(bound)
-            .map_err(|message| vec![Fault::new(start..start + bound.len(), message)])?;
-        Ok(Goal { text: text.trim().to_owned(), measure, relation, bound })
+        let (word, measure) = measure.map_err(|fault| vec![fault])?;
+        let fault = |message: String| vec![Fault::new(start..start + bound.len(), message)];
+        let unit = Unit::of(measure);
+        let goal = tune::Goal { measure, relation, bound: unit.read(bound).map_err(fault)? };
+        if let Some(message) = never_met(unit, &goal) {
+            return Err(fault(message));
+        }
+        Ok(Goal { text: text.trim().to_owned(), word, goal })
     }
 }
 
@@ -175,9 +119,27 @@ impl fmt::Display for Goal {
     }
 }
 
-impl Measure {
-    fn unit(&self) -> Unit {
-        match self {
+/// What no share can keep.
+fn never_met(unit: Unit, goal: &tune::Goal) -> Option<String> {
+    let end = match (unit, goal.relation) {
+        (Unit::Share, Relation::Above) if goal.bound == 1.0 => "more than 100%; expected >=100%",
+        (Unit::Share, Relation::Below) if goal.bound == 0.0 => "less than 0%; expected <=0%",
+        _ => return None,
+    };
+    Some(format!("no share is {end}"))
+}
+
+/// A goal of this kind.
+fn example(word: &str, measure: Measure) -> String {
+    match measure {
+        Measure::Complete => "complete>95%".to_owned(),
+        _ => format!("{word}<{}", Unit::of(measure).example()),
+    }
+}
+
+impl Unit {
+    fn of(measure: Measure) -> Unit {
+        match measure {
             Measure::Quantile(_) | Measure::Mean => Unit::Time,
             Measure::Complete | Measure::Partial | Measure::Failed => Unit::Share,
             Measure::ExtraRequests | Measure::ExtraBusy => Unit::Change,
@@ -185,32 +147,6 @@ impl Measure {
         }
     }
 
-    /// A goal of this kind.
-    fn example(&self) -> String {
-        match self {
-            Measure::Complete => "complete>95%".to_owned(),
-            _ => format!("{self}<{}", self.unit().example()),
-        }
-    }
-}
-
-impl fmt::Display for Measure {
-    /// The word that a goal names it by.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Measure::Quantile(percentile) => f.write_str(percentile.label()),
-            _ => f.write_str(
-                MEASURES
-                    .iter()
-                    .find(|(_, measure)| measure == self)
-                    .expect("every other measure is a word")
-                    .0,
-            ),
-        }
-    }
-}
-
-impl Unit {
     fn example(self) -> &'static str {
         match self {
             Unit::Time => "2.5s",
@@ -224,10 +160,7 @@ impl Unit {
         let refused = |what| format!("{} is not {what}, like {}", quote(text), self.example());
         let number = |text: &str| text.trim_end().parse::<f64>().ok().filter(|number| number.is_finite());
         match self {
-            Unit::Time => match text.parse::<Time>() {
-                Ok(time) => Ok(time.as_secs_f64()),
-                Err(error) => Err(time_error(text, &error)),
-            },
+            Unit::Time => seconds(text),
             Unit::Share => match text.strip_suffix('%') {
                 Some(percent) => Decimal::parse_percent(percent.trim_end()),
                 None => Decimal::parse(text),
@@ -244,13 +177,14 @@ impl Unit {
     }
 }
 
-/// The measure that a word names.
-fn measure(word: &str) -> Result<Measure, String> {
+/// The measure that a word names, with the word that it is printed under.
+fn measure(word: &str) -> Result<(String, Measure), String> {
     if looks_like_percentile(word) || word.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return percentile(word).map(Measure::Quantile).map_err(|fault| fault.message);
+        let percentile = percentile(word).map_err(|fault| fault.message)?;
+        return Ok((percentile.label().to_owned(), Measure::Quantile(percentile.level())));
     }
-    if let Some((_, measure)) = MEASURES.iter().find(|(name, _)| *name == word) {
-        return Ok(measure.clone());
+    if let Some((name, measure)) = MEASURES.iter().find(|(name, _)| *name == word) {
+        return Ok(((*name).to_owned(), *measure));
     }
     let names = || MEASURES.iter().map(|(name, _)| *name);
     let near = did_you_mean(word, names());
@@ -265,9 +199,9 @@ mod tests {
     fn a_goal_is_met_on_one_side_of_its_bound() {
         let check = |text: &str, bound: f64, met: &[f64], missed: &[f64]| {
             let goal = Goal::parse(text).unwrap_or_else(|problems| panic!("{problems}"));
-            assert_eq!(goal.bound(), bound, "{text}");
-            assert!(met.iter().all(|figure| goal.is_met(*figure)), "{text}");
-            assert!(missed.iter().chain(&[f64::NAN]).all(|figure| !goal.is_met(*figure)), "{text}");
+            assert_eq!(goal.goal().bound, bound, "{text}");
+            assert!(met.iter().all(|figure| goal.goal().is_met(*figure)), "{text}");
+            assert!(missed.iter().chain(&[f64::NAN]).all(|figure| !goal.goal().is_met(*figure)), "{text}");
         };
         check("p99<2.5s", 2.5, &[2.4], &[2.5, f64::INFINITY]);
         check("1-1e-6 < 300ms", 0.3, &[0.2], &[0.31]);
@@ -275,7 +209,9 @@ mod tests {
         check("failed<0.5%", 0.005, &[0.0], &[0.005]);
         check("failed<1e-9", 1e-9, &[0.0], &[1e-9]);
         check("complete>95%", 0.95, &[0.951], &[0.95]);
-        check("complete>=100%", 1.0, &[1.0], &[0.9999]);
+        check("complete>=100%", 1.0, &[1.0], &[0.9999, 1.0_f64.next_down()]);
+        check("failed<=0%", 0.0, &[0.0], &[1e-300]);
+        check("p99<1e9 h", 3.6e12, &[3e12], &[4e12]);
         check("partial<.2", 0.2, &[0.1], &[0.3]);
         check("extra_requests<=5%", 0.05, &[0.05 + 1e-9, -1.0], &[0.0501]);
         check("extra_busy<-1%", -0.01, &[-0.02], &[0.0]);
@@ -300,6 +236,8 @@ mod tests {
         check("p99=2s", 4, "`=` is no bound; expected `<`, `<=`, `>` or `>=`");
         check("p99 < 2.5", 7, "`2.5` has no unit: write 2.5s or 2.5ms");
         check("failed<101%", 8, "`101%` is not a share from 0% to 100%, like 0.5%");
+        check("complete>100%", 10, "no share is more than 100%; expected >=100%");
+        check("failed < 0", 10, "no share is less than 0%; expected <=0%");
         check("failed<", 8, "`` is not a share from 0% to 100%, like 0.5%");
         check("extra_busy<inf", 12, "`inf` is not a change, like 5%");
         check("cost<1s", 6, "`1s` is not an amount, like 0.01");

@@ -3,13 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fantail_core::Time;
 use fantail_model::{Fit, Law, LawError};
 
 use crate::decimal::Decimal;
+use crate::duration::seconds;
 use crate::percentile::{looks_like_percentile, percentile};
 use crate::problem::{Fault, Problems, did_you_mean, list, quote};
-use crate::read::time_error;
 use crate::text::{parts, trimmed};
 
 /// What a parameter of a family is.
@@ -258,10 +257,7 @@ impl Family {
 /// A parameter's value, a duration in seconds.
 fn value(kind: Kind, text: &str) -> Result<f64, String> {
     match kind {
-        Kind::Time => match text.parse::<Time>() {
-            Ok(time) => Ok(time.as_secs_f64()),
-            Err(error) => Err(time_error(text, &error)),
-        },
+        Kind::Time => seconds(text),
         Kind::Number => text.parse().map_err(|_| format!("{} is not a number", quote(text))),
     }
 }

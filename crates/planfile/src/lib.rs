@@ -7,6 +7,7 @@
 
 mod config;
 mod decimal;
+mod duration;
 mod goal;
 pub mod keys;
 mod law;
@@ -21,9 +22,9 @@ mod text;
 mod url;
 
 pub use config::{
-    Backfill, BranchEntry, ClientEntry, Config, Match, Overrides, PlanEntry, Serves, Simulated,
+    Backfill, BranchEntry, ClientEntry, Config, EarlierCopy, Match, Overrides, PlanEntry, Serves, Simulated,
 };
-pub use goal::{Goal, Measure};
+pub use goal::Goal;
 pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;
 pub use problem::{Problem, Problems};

@@ -53,7 +53,8 @@ impl Percentile {
         if faults.is_empty() { Ok(list) } else { Err(Problems::locate("percentiles", text, faults)) }
     }
 
-    /// The label, `p` and the percentage without trailing zeros: `p50`, `p99.9`.
+    /// The label, `p` and the percentage without trailing zeros: `p50`, `p99.9`; where that is long, what lies above or
+    /// below, if that is shorter: `1-1e-300`.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -89,7 +90,17 @@ pub(crate) fn percentile(text: &str) -> Result<Percentile, Fault> {
     // The smaller of the two holds all the digits.
     let level = if p < s { Level::below(p) } else { Level::above(s) };
     let level = level.expect("a level strictly between 0 and 1");
-    Ok(Percentile { label: format!("p{}", decimal.percent()), level })
+    Ok(Percentile { label: label(&decimal), level })
+}
+
+/// How long the percentage of a label may be that has a shorter one.
+const LONG: usize = 20;
+
+fn label(decimal: &Decimal) -> String {
+    let percent = format!("p{}", decimal.percent());
+    let short = [decimal.scientific(), format!("1-{}", decimal.complement().scientific())];
+    let shorter = short.into_iter().filter(|short| percent.len() > LONG && short.len() < percent.len());
+    shorter.min_by_key(String::len).unwrap_or(percent)
 }
 
 #[cfg(test)]
@@ -110,8 +121,11 @@ mod tests {
         check("1-1e-12", "p99.9999999999", 1.0 - 1e-12, 1e-12);
         check("1e-9", "p0.0000001", 1e-9, 1.0 - 1e-9);
         check("p5", "p5", 0.05, 0.95);
-        let nines = format!("p99.{}", "9".repeat(40));
-        check(&nines, &nines, 1.0, 1e-42);
+        check(&format!("p99.{}", "9".repeat(40)), "1-1e-42", 1.0, 1e-42);
+        check("1-1.25e-300", "1-1.25e-300", 1.0, 1.25e-300);
+        check("1e-300", "1e-300", 1e-300, 1.0);
+        let digits = "p12.34567890123456789012345";
+        check(digits, digits, 0.123_456_789_012_345_67, 0.876_543_210_987_654_3);
     }
 
     #[test]

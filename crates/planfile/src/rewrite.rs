@@ -1,14 +1,18 @@
 //! From plans back to text: a plan file with other figures, and all else as its author wrote it.
 
+mod copies;
+mod edit;
+mod lines;
+
 use std::fmt;
 
 use fantail_core::plan::PPM;
-use fantail_core::{Branch, BudgetSpec, Hedge, Plan, Time, WaitFor};
-use fantail_model::Level;
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
+use fantail_core::{Branch, Plan, WaitFor};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value, value};
 
-use crate::config::{Config, PlanEntry};
+use crate::config::Config;
 use crate::problem::Problems;
+use edit::{remove, set};
 
 /// Why a plan file cannot state a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +54,8 @@ impl From<Problems> for RewriteError {
 
 /// The text of a plan file in which the plan of `plan`'s name is `plan`, which may differ from the one that the file has
 /// in barrier, `at_least`, deadline, copies, their budget and which branches are required. Only keys that have to change
-/// do; comments, order and everything else stay. Where copies or their budget change, all copies are due at fixed delays, not
-/// at live ones.
+/// do; every byte of all else stays, comments, line ends and a byte order mark too. Where copies or their budget change, all
+/// copies are due at fixed delays, not at live ones.
 ///
 /// What is returned is read once more: it states `plan` exactly.
 ///
@@ -76,27 +80,22 @@ pub fn rewrite(source: &str, text: &str, plan: &Plan) -> Result<String, RewriteE
     let name = plan.name();
     let stated = config.plan(name).ok_or_else(|| RewriteError::NoPlan { name: name.to_owned() })?;
     let not_expressible = || RewriteError::NotExpressible { name: name.to_owned() };
-    let mut document: DocumentMut = text.parse().map_err(|_| not_expressible())?;
-    let table = document
-        .get_mut("plan")
-        .and_then(|plans| plans.get_mut(name))
-        .and_then(Item::as_table_like_mut)
-        .ok_or_else(not_expressible)?;
+    let mut document: DocumentMut = lines::unix(text).parse().map_err(|_| not_expressible())?;
+    let item = document.get_mut("plan").and_then(|plans| plans.get_mut(name)).ok_or_else(not_expressible)?;
     if stated.plan.wait_for() != plan.wait_for() {
-        set(table, "wait_for", barrier(plan.wait_for()));
+        set(item, "wait_for", barrier(plan.wait_for()));
     }
     if stated.plan.deadline() != plan.deadline() {
-        set_or_remove(table, "deadline", plan.deadline().map(|time| time.to_string().into()));
+        set_or_remove(item, "deadline", plan.deadline().map(|time| time.to_string().into()));
     }
     if at_least(&stated.plan) != at_least(plan) {
-        set_or_remove(table, "at_least", at_least(plan).map(|count| i64::from(count).into()));
+        set_or_remove(item, "at_least", at_least(plan).map(|count| i64::from(count).into()));
     }
-    roles(table, plan);
+    roles(item, plan);
     if !same_copies(source, &document.to_string(), plan) {
-        let table = document["plan"][name].as_table_like_mut().ok_or_else(not_expressible)?;
-        copies(table, plan, stated);
+        copies::state(&mut document["plan"][name], plan, stated);
     }
-    let rewritten = document.to_string();
+    let rewritten = lines::like(text, &document.to_string());
     let config = Config::parse(source, &rewritten).map_err(|_| not_expressible())?;
     if config.plan(name).is_some_and(|entry| entry.plan == *plan) {
         Ok(rewritten)
@@ -123,27 +122,10 @@ pub fn like_branches(name: &str, n: u32, latency: &str) -> String {
     document.to_string()
 }
 
-/// Sets a key; comments around it stay.
-fn set(table: &mut dyn TableLike, key: &str, mut new: Value) {
-    match table.get_mut(key) {
-        Some(item) => {
-            if let Some(old) = item.as_value() {
-                *new.decor_mut() = old.decor().clone();
-            }
-            *item = Item::Value(new);
-        }
-        None => {
-            table.insert(key, Item::Value(new));
-        }
-    }
-}
-
-fn set_or_remove(table: &mut dyn TableLike, key: &str, new: Option<Value>) {
+fn set_or_remove(item: &mut Item, key: &str, new: Option<Value>) {
     match new {
-        Some(new) => set(table, key, new),
-        None => {
-            table.remove(key);
-        }
+        Some(new) => set(item, key, new),
+        None => remove(item, key),
     }
 }
 
@@ -167,35 +149,36 @@ fn at_least(plan: &Plan) -> Option<u32> {
 }
 
 /// The tables that state branches, each with the first of its branches.
-fn branch_tables<'t>(
-    table: &'t mut dyn TableLike,
-    plan: &'t Plan,
-) -> impl Iterator<Item = (&'t mut dyn TableLike, usize)> {
+fn branch_tables<'t>(item: &'t mut Item, plan: &'t Plan) -> Vec<(&'t mut Item, usize)> {
     let index = |name: &str| plan.branches().iter().position(|branch| branch.name == name);
-    let mut each = None;
-    let mut named = Vec::new();
-    for (key, item) in table.iter_mut() {
+    let mut tables = Vec::new();
+    let plan_table = item.as_table_like_mut().into_iter();
+    for (key, item) in plan_table.flat_map(|table| table.iter_mut()) {
         match key.get() {
-            "each" => each = item.as_table_like_mut(),
-            "branch" => named = item.as_table_like_mut().map(|t| t.iter_mut().collect()).unwrap_or_default(),
+            "each" => {
+                let name = item.get("name").and_then(Item::as_str).unwrap_or_default();
+                let first = index(&name.replace("{i}", "0"));
+                tables.extend(first.map(|index| (item, index)));
+            }
+            "branch" => {
+                let named = item.as_table_like_mut().into_iter().flat_map(|table| table.iter_mut());
+                tables.extend(
+                    named
+                        .filter_map(|(key, item)| Some((index(key.get())?, item)))
+                        .map(|(i, item)| (item, i)),
+                );
+            }
             _ => {}
         }
     }
-    let first = each.as_ref().and_then(|each| each.get("name")).and_then(Item::as_str);
-    let each_index = first.and_then(|name| index(&name.replace("{i}", "0")));
-    let each = each.zip(each_index);
-    let named = named.into_iter().filter_map(move |(key, item)| {
-        let index = index(key.get())?;
-        Some((item.as_table_like_mut()?, index))
-    });
-    named.chain(each)
+    tables
 }
 
 /// States which branches are required where neither the table nor the barrier says it.
-fn roles(table: &mut dyn TableLike, plan: &Plan) {
-    let shared = optional(table.get("defaults").and_then(Item::as_table_like));
-    for (branch, index) in branch_tables(table, plan) {
-        let stated = optional(Some(branch)).or(shared);
+fn roles(item: &mut Item, plan: &Plan) {
+    let shared = item.get("defaults").and_then(Item::as_table_like).and_then(optional);
+    for (branch, index) in branch_tables(item, plan) {
+        let stated = branch.as_table_like().and_then(optional).or(shared);
         let is_optional = stated.unwrap_or(plan.wait_for() != WaitFor::All);
         let required = plan.branches()[index].required;
         if is_optional == required {
@@ -204,8 +187,8 @@ fn roles(table: &mut dyn TableLike, plan: &Plan) {
     }
 }
 
-fn optional(table: Option<&dyn TableLike>) -> Option<bool> {
-    table.and_then(|table| table.get("optional")).and_then(Item::as_bool)
+fn optional(table: &dyn TableLike) -> Option<bool> {
+    table.get("optional").and_then(Item::as_bool)
 }
 
 /// Whether a text states the copies and the budget of a plan.
@@ -217,89 +200,4 @@ fn same_copies(source: &str, text: &str, plan: &Plan) -> bool {
             && entry.plan.live_delays() == plan.live_delays()
             && entry.plan.branches().iter().zip(plan.branches()).all(alike)
     })
-}
-
-/// What a `hedge` table says of a branch.
-#[derive(Clone, PartialEq)]
-struct Rule {
-    delays: Vec<Time>,
-    /// Where it is not what holds without it.
-    min_useful: Option<Time>,
-    distinct: bool,
-}
-
-impl Rule {
-    fn of(branch: &Branch, entry: &PlanEntry, index: usize) -> Option<Rule> {
-        let Hedge { delays, min_useful, distinct } = branch.hedge.clone()?;
-        let law = entry.branches.get(index).and_then(|more| more.law.as_ref());
-        let median = law.map(|law| Time::from_secs_f64(law.quantile(Level::MEDIAN)).unwrap_or(Time::MAX));
-        let unstated = if is_race(&delays) { Time::ZERO } else { median.unwrap_or(Time::ZERO) };
-        Some(Rule { delays, min_useful: Some(min_useful).filter(|stated| *stated != unstated), distinct })
-    }
-
-    fn table(&self) -> InlineTable {
-        let mut table = InlineTable::new();
-        match self.delays.as_slice() {
-            delays if is_race(delays) => table.insert("race", attempts(delays).into()),
-            [delay] => table.insert("after", delay.to_string().into()),
-            delays => table.insert("after", delays.iter().map(Time::to_string).collect::<Array>().into()),
-        };
-        if let Some(min_useful) = self.min_useful {
-            table.insert("min_useful", min_useful.to_string().into());
-        }
-        if self.distinct {
-            table.insert("distinct", true.into());
-        }
-        table
-    }
-}
-
-/// A race's attempts, its copies and the primary.
-fn attempts(delays: &[Time]) -> i64 {
-    i64::try_from(delays.len()).map_or(i64::MAX, |copies| copies + 1)
-}
-
-fn is_race(delays: &[Time]) -> bool {
-    delays.iter().all(|delay| *delay == Time::ZERO)
-}
-
-/// States the copies of every branch anew, at fixed delays: what most have in the plan's `hedge`, which holds the budget too.
-fn copies(table: &mut dyn TableLike, plan: &Plan, entry: &PlanEntry) {
-    let rules: Vec<Option<Rule>> =
-        plan.branches().iter().enumerate().map(|(i, branch)| Rule::of(branch, entry, i)).collect();
-    let tables: Vec<usize> = branch_tables(table, plan).map(|(_, index)| index).collect();
-    let used = || tables.iter().filter_map(|index| rules[*index].as_ref());
-    // Only copies after a delay have a budget, and only here is one stated.
-    let weight = |rule: &Rule| (!is_race(&rule.delays), used().filter(|other| *other == rule).count());
-    let common = used().max_by_key(|rule| weight(rule)).cloned();
-    for (branch, index) in branch_tables(table, plan) {
-        match &rules[index] {
-            None if common.is_none() => {
-                branch.remove("hedge");
-            }
-            None => set(branch, "hedge", false.into()),
-            Some(rule) if Some(rule) == common.as_ref() => {
-                branch.remove("hedge");
-            }
-            Some(rule) => set(branch, "hedge", rule.table().into()),
-        }
-    }
-    let shared = common.map(|rule| {
-        let mut table = rule.table();
-        if !is_race(&rule.delays) {
-            budget(&mut table, plan.hedge_budget());
-        }
-        table.into()
-    });
-    set_or_remove(table, "hedge", shared);
-}
-
-fn budget(table: &mut InlineTable, budget: BudgetSpec) {
-    table.insert("extra", percent(budget.share).into());
-    if budget.burst != BudgetSpec::HEDGES.burst {
-        table.insert("burst", i64::from(budget.burst).into());
-    }
-    if let Some(most) = budget.in_flight {
-        table.insert("in_flight", i64::from(most).into());
-    }
 }

@@ -8,9 +8,9 @@ use std::slice;
 
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
-use fantail_model::{Group, GroupedPlan};
+use fantail_model::{Group, GroupedPlan, Law};
 
-use crate::config::{BranchEntry, PlanEntry};
+use crate::config::{BranchEntry, EarlierCopy, PlanEntry};
 use crate::decimal;
 use crate::law::StatedLaw;
 use crate::percentile::{looks_like_percentile, percentile};
@@ -141,6 +141,13 @@ impl ShortForm {
         self.shape.as_ref().map(|at| at.value)
     }
 
+    /// The same plan in this shape; the text stays as given.
+    #[must_use]
+    pub fn with_shape(&self, shape: Shape) -> ShortForm {
+        let span = self.shape.as_ref().map_or(0..self.text.len(), |at| at.span.clone());
+        ShortForm { shape: Some(At { value: shape, span }), ..self.clone() }
+    }
+
     /// The same plan with all branches started at once; the text stays as given.
     #[must_use]
     pub fn without_shape(&self) -> ShortForm {
@@ -198,6 +205,7 @@ impl ShortForm {
             law: Some(law.clone()),
             fit_error: *fit_error,
             percentiles: percentiles.clone(),
+            earlier: self.earlier(law),
             targets: Vec::new(),
         };
         Ok(PlanEntry { plan, route: None, backfill: None, branches: laws.iter().map(entry).collect() })
@@ -249,17 +257,23 @@ impl ShortForm {
         }
     }
 
+    /// The copy of a branch with this law that the deadline moves; `None` where it moves none.
+    pub fn earlier(&self, law: &Law) -> Option<EarlierCopy> {
+        resolve(&HedgeRule::new(self.copies.clone()?), Some(law), self.deadline()).ok()?.earlier
+    }
+
     fn checked(&self, laws: &[StatedLaw]) -> Result<Plan, Vec<Fault>> {
         let deadline = self.deadline.as_ref().map(|at| at.value);
         let rule = self.copies.clone().map(HedgeRule::new);
         let mut faults: Vec<Fault> = self.shape.iter().map(predicted_only).collect();
         let mut branches = Vec::new();
         for (i, stated) in laws.iter().enumerate() {
-            let hedge = rule.as_ref().map(|rule| resolve(rule, Some(&stated.law), deadline)).transpose();
-            let hedge = hedge.unwrap_or_else(|more| {
+            let copies = rule.as_ref().map(|rule| resolve(rule, Some(&stated.law), deadline)).transpose();
+            let copies = copies.unwrap_or_else(|more| {
                 faults.extend(more);
                 None
             });
+            let hedge = copies.map(|resolved| resolved.hedge);
             let required = self.required.map(|required| i < required as usize);
             let name = format!("branch-{i}");
             branches.push(BranchSpec { hedge, required, repeatable: true, ..BranchSpec::new(name) });

@@ -148,6 +148,67 @@ fn another_barrier_keeps_the_roles_of_branches() {
     assert!(share.contains("wait_for = \"94.9999%\""), "{share}");
 }
 
+/// What a plan says already, a rewritten one says in the same words.
+#[test]
+fn what_need_not_change_stays_to_the_byte() {
+    let text = "\
+[plan.a]
+# The oldest rule of all.
+hedge = { after = \"1500ms\", extra = '6 %', burst = 7 }   # from the contract
+# Nobody waits longer.
+deadline = \"9s\"
+at_least = 2
+[plan.a.defaults]
+repeatable = true
+latency = \"lognormal:median=1s,sigma=0.6\"
+[plan.a.branch]
+x = { }
+# Never twice: it costs.
+y = { hedge = false }# really
+z = { optional = true }
+[plan.a.branch.w]
+# Twice as early.
+hedge.after = [\"500ms\", '1s']
+hedge.min_useful = \"300ms\" # as measured
+";
+    let rewritten = changed(text, |spec| {
+        let at = |millis| Some(Hedge { min_useful: Time::from_secs(1), ..after(&[millis]) });
+        (spec.branches[0].hedge, spec.branches[2].hedge) = (at(1_400), at(1_400));
+        spec.deadline = None;
+        spec.branches[3].hedge = Some(Hedge { min_useful: Time::from_millis(300), ..after(&[500, 1_000]) });
+    });
+    let expected = text.replace("after = \"1500ms\"", "after = \"1.4s\"").replace("deadline = \"9s\"\n", "");
+    assert_eq!(rewritten, expected);
+    let rewritten = changed(text, |spec| {
+        spec.branches.iter_mut().for_each(|branch| branch.hedge = None);
+        spec.hedge_budget = BudgetSpec::HEDGES;
+    });
+    let expected = text
+        .replace("hedge = { after = \"1500ms\", extra = '6 %', burst = 7 }   # from the contract\n", "")
+        .replace(
+            "# Twice as early.\nhedge.after = [\"500ms\", '1s']\nhedge.min_useful = \"300ms\" # as measured",
+            "# Twice as early.\nhedge = false",
+        );
+    assert_eq!(rewritten, expected);
+    let rewritten = changed(text, |spec| spec.branches[2].hedge = None);
+    assert_eq!(rewritten, text.replace("z = { optional = true }", "z = { optional = true, hedge = false }"));
+}
+
+#[test]
+fn line_ends_and_a_byte_order_mark_stay() {
+    let later = |spec: &mut PlanSpec| {
+        fix(spec);
+        spec.deadline = Some(Time::from_secs(3));
+    };
+    let plain = changed(ENRICH, later);
+    let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(changed(&windows(ENRICH), later), windows(&plain));
+    let cut = |text: &str| text.trim_end().to_owned();
+    assert_eq!(changed(&cut(ENRICH), later), cut(&plain));
+    let mixed = |text: &str| text.replacen("\n", "\r\n", 9);
+    assert_eq!(changed(&mixed(ENRICH), later), mixed(&plain));
+}
+
 #[test]
 fn every_way_to_write_a_plan_can_be_rewritten() {
     for text in [
@@ -237,5 +298,39 @@ proptest! {
                 spec.branches[0].required = Some(false);
             }
         });
+    }
+
+    /// Whatever line ends and comments a file has, only lines of keys that were to change are others.
+    #[test]
+    fn no_other_line_changes(
+        example in prop::sample::select(vec![ENRICH, SEARCH, READ]),
+        ends in prop::collection::vec(prop::sample::select(vec!["\n", "\r\n"]), 1..5),
+        comments in prop::collection::vec(0_usize..80, 0..4),
+        marked in any::<bool>(),
+        millis in 2_500_u64..9_000,
+        after_millis in 1_u64..90,
+    ) {
+        let mut text = String::from(if marked { "\u{feff}" } else { "" });
+        for (i, line) in example.lines().enumerate() {
+            let end = ends[i % ends.len()];
+            if comments.contains(&i) {
+                text += "  # ü between";
+                text += end;
+            }
+            text += line;
+            text += end;
+        }
+        let rewritten = changed(&text, |spec| {
+            fix(spec);
+            spec.deadline = Some(Time::from_millis(millis));
+            for branch in spec.branches.iter_mut().filter(|branch| branch.hedge.is_some()) {
+                let hedge = branch.hedge.clone().unwrap();
+                branch.hedge = Some(Hedge { delays: vec![Time::from_millis(after_millis)], ..hedge });
+            }
+        });
+        let stays = |line: &&str| !["deadline", "hedge"].iter().any(|key| line.starts_with(key));
+        let old: Vec<&str> = text.split_inclusive('\n').filter(stays).collect();
+        let new: Vec<&str> = rewritten.split_inclusive('\n').filter(stays).collect();
+        prop_assert_eq!(old, new);
     }
 }

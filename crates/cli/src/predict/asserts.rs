@@ -1,7 +1,7 @@
 //! `--assert`: what every strategy has to keep.
 
-use fantail_model::{Figure, Method};
-use fantail_planfile::{Goal, Measure};
+use fantail_model::{Figure, Method, tune};
+use fantail_planfile::Goal;
 
 use super::report::Report;
 use crate::{number, output};
@@ -27,23 +27,19 @@ fn broken_by(goal: &Goal, figure: &Result<Figure, String>) -> Option<String> {
     match figure {
         Ok(Figure { value, method: Method::Bounded { lower, upper } }) => {
             // It holds for certain where it does at both bounds.
-            let at = [*value, *lower, *upper].into_iter().find(|value| !goal.is_met(*value))?;
-            Some(format!("{} is between bounds, one of which is {}", goal.measure(), shown(goal, at)))
+            let at = [*value, *lower, *upper].into_iter().find(|value| !goal.goal().is_met(*value))?;
+            Some(format!("{} is between bounds, one of which is {}", goal.word(), shown(goal, at)))
         }
-        Ok(Figure { value, .. }) if goal.is_met(*value) => None,
-        Ok(Figure { value, .. }) => Some(format!("{} is {}", goal.measure(), shown(goal, *value))),
-        Err(why) => Some(format!("{} is not known: {why}", goal.measure())),
+        Ok(Figure { value, .. }) if goal.goal().is_met(*value) => None,
+        Ok(Figure { value, .. }) => Some(format!("{} is {}", goal.word(), shown(goal, *value))),
+        Err(why) => Some(format!("{} is not known: {why}", goal.word())),
     }
 }
 
 /// The figure, with all its digits when it would look like the bound without them.
 fn shown(goal: &Goal, figure: f64) -> String {
-    let (short, unit): (fn(f64) -> String, _) = match goal.measure() {
-        Measure::Quantile(_) | Measure::Mean => (number::duration, " s"),
-        Measure::Complete | Measure::Partial | Measure::Failed => (number::percent, ""),
-        Measure::ExtraRequests | Measure::ExtraBusy => (number::change, ""),
-        Measure::Cost => (number::amount, ""),
-    };
-    let text = short(figure);
-    if text == short(goal.bound()) { format!("{text} ({figure}{unit})") } else { text }
+    let tune::Goal { measure, bound, .. } = goal.goal();
+    let text = number::figure(measure, figure);
+    let unit = if measure.is_time() { " s" } else { "" };
+    if text == number::figure(measure, bound) { format!("{text} ({figure}{unit})") } else { text }
 }

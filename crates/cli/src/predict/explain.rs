@@ -1,9 +1,12 @@
 //! `--explain`: what would help most, and what is easily misread, each computed for the plan at hand.
 
+mod bounds;
+mod shapes;
 mod traps;
 
 use fantail_core::{Plan, WaitFor};
 use fantail_model::{Cancellation, Change, Dependence, Group, GroupedPlan, Level};
+use fantail_planfile::ShortForm;
 
 use super::report::Figures;
 use super::request::Fitted;
@@ -59,6 +62,30 @@ pub(super) struct Subject<'a> {
     pub(super) wait_for: WaitFor,
     /// For each group, the percentiles that its law was fitted to.
     pub(super) percentiles: &'a [Fitted],
+    /// The short form, where its branches follow one another.
+    pub(super) shaped: Option<&'a ShortForm>,
+}
+
+impl Subject<'_> {
+    /// Another plan in the same world.
+    fn solve(&self, plan: &GroupedPlan) -> Option<Solved> {
+        match self.shaped {
+            Some(form) => shapes::solve(form, plan),
+            None => Solved::counted(plan, self.shares).ok(),
+        }
+    }
+
+    /// Whether the branches of a group may be called twice; of like branches that is taken for granted.
+    fn is_repeatable(&self, group: usize) -> bool {
+        let Some(plan) = self.stated else { return true };
+        plan.branches().iter().zip(self.group_of).all(|(branch, of)| *of != group || branch.repeatable)
+    }
+
+    /// Whether jobs are ended by bounds of time rather than by answers, so that more complete jobs are what helps.
+    fn is_cut(&self, base: Readout) -> bool {
+        let bounded = |group: &Group| group.deadline.is_finite() || group.attempt_timeout.is_finite();
+        base.p99 >= self.plan.deadline || base.complete < 0.99 && self.plan.groups.iter().any(bounded)
+    }
 }
 
 /// `None` where an integral fails.
@@ -75,19 +102,25 @@ fn above(share: f64) -> Level {
     Level::above(share).expect("a share between 0 and 1")
 }
 
-/// Every change that helps, the most helpful first: by p99, or by complete jobs where p99 is the deadline.
+/// Every change that helps, the most helpful first: by p99, or by complete jobs where bounds of time end them.
 fn levers(subject: &Subject<'_>, base: Readout) -> Vec<Lever> {
-    let at_deadline = base.p99 >= subject.plan.deadline;
-    let mut levers: Vec<Lever> = of_the_plan(subject).into_iter().chain(of_the_world(subject)).collect();
+    let is_cut = subject.is_cut(base);
+    let of_the_plan = match subject.shaped {
+        Some(form) => shapes::levers(subject, form),
+        None => of_the_plan(subject),
+    };
+    let mut levers = of_the_plan;
+    levers.extend(bounds::levers(subject, is_cut));
+    levers.extend(of_the_world(subject));
     let helps = |lever: &Lever| {
         let Readout { p99, complete } = lever.readout;
-        p99 < base.p99 * 0.999 || at_deadline && complete > base.complete + 1e-6
+        p99 < base.p99 * 0.999 || is_cut && complete > base.complete + 1e-6
     };
     levers.retain(helps);
     let order = |a: &Lever, b: &Lever| {
         let by_time = a.readout.p99.total_cmp(&b.readout.p99);
         let by_share = b.readout.complete.total_cmp(&a.readout.complete);
-        if at_deadline { by_share.then(by_time) } else { by_time.then(by_share) }
+        if is_cut { by_share.then(by_time) } else { by_time.then(by_share) }
     };
     levers.sort_by(order);
     levers
@@ -95,7 +128,7 @@ fn levers(subject: &Subject<'_>, base: Readout) -> Vec<Lever> {
 
 /// What the plan could do: copies, a barrier that spares some, a deadline.
 fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
-    let Subject { plan, shares, .. } = *subject;
+    let plan = subject.plan;
     let mut levers = Vec::new();
     if plan.groups.iter().all(|group| group.delays.is_empty()) {
         levers.extend(with_copies("hedge:p95", subject, |group| {
@@ -115,7 +148,7 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
         let k = n - spared;
         let groups = plan.groups.iter().map(|group| Group { required: false, ..group.clone() }).collect();
         let partial = GroupedPlan { groups, k, at_least: plan.at_least.min(k), ..*plan };
-        levers.extend(lever(format!("first:{k}"), &partial, shares, |_| {
+        levers.extend(lever(format!("first:{k}"), subject, &partial, |_| {
             format!("{} of {n}, whichever", number::count(spared, "answer", "answers"))
         }));
     }
@@ -123,14 +156,7 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
     if plan.deadline.is_infinite() && deadline.is_finite() {
         let cut = GroupedPlan { deadline, ..plan.clone() };
         let name = format!("deadline:{}", number::duration(deadline).replace(' ', ""));
-        levers.extend(lever(name, &cut, shares, |law| {
-            let Ok(shares) = law.shares() else { return String::new() };
-            let shares = [(shares.partial.value, "partial"), (shares.failed.value, "failed")];
-            let words = shares.into_iter().filter(|(share, _)| *share > 0.0);
-            let words: Vec<String> =
-                words.map(|(share, word)| format!("{} {word}", number::percent(share))).collect();
-            words.join(", ")
-        }));
+        levers.extend(lever(name, subject, &cut, bounds::losses));
     }
     levers
 }
@@ -138,13 +164,16 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
 /// The plan with copies in every group that can have them.
 fn with_copies(name: &str, subject: &Subject<'_>, copies: impl Fn(&Group) -> Option<Group>) -> Option<Lever> {
     let plan = subject.plan;
-    let groups: Vec<Group> =
-        plan.groups.iter().map(|group| copies(group).unwrap_or_else(|| group.clone())).collect();
+    let with = |(index, group): (usize, &Group)| {
+        let copied = subject.is_repeatable(index).then(|| copies(group)).flatten();
+        copied.unwrap_or_else(|| group.clone())
+    };
+    let groups: Vec<Group> = plan.groups.iter().enumerate().map(with).collect();
     if groups == plan.groups {
         return None;
     }
     let plan = GroupedPlan { groups, ..*plan };
-    lever(name.to_owned(), &plan, subject.shares, |law| {
+    lever(name.to_owned(), subject, &plan, |law| {
         let Ok(prices) = law.prices(Cancellation::AtOnce) else { return "requests".to_owned() };
         let busy = prices.extra_busy.map(|busy| format!(", {} busy", number::change(busy)));
         format!("{} requests{}", number::change(prices.extra_requests), busy.unwrap_or_default())
@@ -153,25 +182,25 @@ fn with_copies(name: &str, subject: &Subject<'_>, copies: impl Fn(&Group) -> Opt
 
 fn lever(
     change: String,
+    subject: &Subject<'_>,
     plan: &GroupedPlan,
-    shares: Dependence,
     price: impl Fn(&Solved) -> String,
 ) -> Option<Lever> {
-    let law = Solved::counted(plan, shares).ok()?;
+    let law = subject.solve(plan)?;
     Some(Lever { change, readout: readout(&law)?, price: price(&law) })
 }
 
 /// What could be other about the calls: less spread, less time, fewer of them.
 fn of_the_world(subject: &Subject<'_>) -> Vec<Lever> {
     let lever = |change: Change| {
-        let (plan, shares) = change.apply(subject.plan, subject.shares).ok()??;
+        let (plan, _) = change.apply(subject.plan, subject.shares).ok()??;
         let (name, price) = match change {
             Change::PlusSigma(_) => ("sigma 0.1 less", "calls that vary less"),
             Change::TimesMedian(_) => ("calls 10 % faster", "faster calls"),
             Change::TimesBranches(_) => ("half of the branches", "less to ask for"),
             _ => return None,
         };
-        self::lever(name.to_owned(), &plan, shares, |_| price.to_owned())
+        self::lever(name.to_owned(), subject, &plan, |_| price.to_owned())
     };
     Change::LEVERS.into_iter().filter_map(lever).collect()
 }

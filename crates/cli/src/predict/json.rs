@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fantail_core::Time;
 use fantail_model::{Dependence, Figure, Group, Method};
-use fantail_planfile::Shape;
+use fantail_planfile::{EarlierCopy, Shape};
 use serde::{Serialize, Serializer};
 
 use super::explain::{Explanation, Lever, Trap};
@@ -68,6 +69,8 @@ struct Entry<'r> {
     slowest_percent: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     fit_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier_copy: Option<EarlierEntry<'r>>,
     method: Option<&'static str>,
     /// How each figure that is not `null` was found, by the same paths.
     methods: BTreeMap<String, &'static str>,
@@ -83,6 +86,15 @@ struct Entry<'r> {
 }
 
 /// What would help, and what is easily misread.
+/// A copy that the deadline moved; without the time that it was to wait for where that is beyond 365 days.
+#[derive(Serialize)]
+struct EarlierEntry<'r> {
+    percentile: &'r str,
+    wanted_s: Option<f64>,
+    due_s: f64,
+    min_useful_s: f64,
+}
+
 #[derive(Serialize)]
 struct Explained<'r> {
     p99_s: Option<f64>,
@@ -189,6 +201,7 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         sends_copy: told.number("sends_copy", of(&|figures| figures.sends_copy.clone().map(exact))),
         slowest_percent: strategy.slowest_percent,
         fit_error: strategy.fit_error,
+        earlier_copy: strategy.earlier.as_ref().map(earlier_copy),
         method: figures.as_ref().ok().map(|figures| word(figures.method)),
         methods: told.methods,
         bounds: told.bounds,
@@ -214,6 +227,13 @@ fn explained(explanation: &Explanation) -> Explained<'_> {
         levers: explanation.levers.iter().map(lever).collect(),
         traps: explanation.traps.iter().map(trap).collect(),
     }
+}
+
+fn earlier_copy(earlier: &EarlierCopy) -> EarlierEntry<'_> {
+    let EarlierCopy { percentile, wanted, due, min_useful } = earlier;
+    let [due_s, min_useful_s] = [due, min_useful].map(|time| time.as_secs_f64());
+    let wanted_s = (*wanted < Time::MAX).then(|| wanted.as_secs_f64());
+    EarlierEntry { percentile, wanted_s, due_s, min_useful_s }
 }
 
 fn at(point: Point) -> At {

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::args::{Format, PredictArgs, TO_TERMINAL};
+use crate::args::{Format, PredictArgs, TO_STDOUT};
 use crate::output;
 use crate::plot::Plot;
 use report::Report;
@@ -36,9 +36,6 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if let (Some(path), Some(plot)) = (&args.plot, plot) {
         draw(path, &plot)?;
     }
-    if args.explain {
-        say_what_is_not_explained(&report);
-    }
     let missing = say_what_is_missing(&report);
     let broken = asserts::say_what_does_not_hold(&report);
     Ok(if missing {
@@ -52,20 +49,10 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 
 /// Draws into a file, or below the text.
 fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
-    if path == Path::new(TO_TERMINAL) {
+    if path == Path::new(TO_STDOUT) {
         return output::print(format!("\n{}", plot.text(output::width(), output::stdout_has_colors())));
     }
     std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
-}
-
-/// Says which strategies `--explain` has nothing to say of.
-fn say_what_is_not_explained(report: &Report) {
-    for strategy in report.strategies.iter().filter(|strategy| strategy.shape.is_some()) {
-        output::say(&format_args!(
-            "note: {}: not explained: --explain is for plans without a shape only",
-            strategy.shown()
-        ));
-    }
 }
 
 /// Says which strategies have no figures, and why; whether there are any.

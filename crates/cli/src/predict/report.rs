@@ -1,9 +1,10 @@
 //! The figures of every strategy, whatever they are printed as.
 
+use fantail_model::tune::Measure;
 use fantail_model::{
     Assumption, Cancellation, Dependence, Figure, GroupedPlan, JobLaw, Method, SolveError, solve,
 };
-use fantail_planfile::{Goal, Measure, Percentile, Shape};
+use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
 
 use super::explain::{Explanation, Subject, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated};
@@ -42,6 +43,8 @@ pub(super) struct Strategy {
     pub(super) shape: Option<Shape>,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
+    /// A copy that its deadline moved.
+    pub(super) earlier: Option<EarlierCopy>,
     /// How many of its branches a job calls at least, where nothing ends it early.
     pub(super) calls: u64,
     /// Chance that a job meets a branch among that branch's slowest 1 %.
@@ -129,12 +132,14 @@ struct Asked<'a> {
 
 fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
     let Asked { percentiles, asserts, shares, explain } = *asked;
-    let Stated { name, file, point, plan, shape, wait_for, fit_error, percentiles: fitted } = stated;
+    let Stated { name, file, point, plan, shape, wait_for, fit_error, earlier, percentiles: fitted } = stated;
+    let mut shaped = None;
     let (description, listed, plan, group_of, fitted, law) = match plan {
-        Branches::Staged(plan, staged) => {
-            let copies = plan.groups.iter().any(|group| !group.delays.is_empty());
-            let law = Ok(Solved::Staged { job: Box::new(staged.solve()), copies });
-            (None, None, plan, Vec::new(), Vec::new(), law)
+        Branches::Staged(plan, staged, form) => {
+            let law = Ok(Solved::Staged { job: Box::new(staged.solve()), copies: plan.has_copies() });
+            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
+            shaped = Some(form);
+            (None, None, plan, Vec::new(), fitted, law)
         }
         Branches::Counted(plan) => {
             let law = Solved::counted(&plan, shares);
@@ -160,10 +165,11 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
     let outlook = law
         .map_err(reasons)
         .and_then(|law| figures(law, percentiles, asserts).map_err(|reason| vec![reason]));
-    let explained = outlook.as_ref().ok().filter(|_| explain && shape.is_none());
+    let explained = outlook.as_ref().ok().filter(|_| explain);
     let explanation = explained.and_then(|figures| {
         let (stated, group_of, percentiles, plan) = (listed.as_deref(), &group_of[..], &fitted[..], &plan);
-        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles })
+        let shaped = shaped.as_deref();
+        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles, shaped })
     });
     Strategy {
         name,
@@ -171,6 +177,7 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
         point,
         description,
         fit_error,
+        earlier,
         calls,
         slowest_percent: outlook
             .as_ref()
@@ -231,18 +238,18 @@ fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<
     let times = figures.quantiles.iter().chain(&figures.mean);
     let bounded = times.chain([&figures.complete]).find(|figure| figure.method != Method::Exact);
     figures.method = bounded.map_or(Method::Exact, |figure| figure.method);
-    figures.asserted = asserts.iter().map(|goal| measured(goal.measure(), &figures)).collect();
+    figures.asserted = asserts.iter().map(|goal| measured(goal.goal().measure, &figures)).collect();
     Ok(figures)
 }
 
 /// What a goal is about, or why there is no such figure.
-fn measured(measure: &Measure, figures: &Figures) -> Result<Figure, String> {
+fn measured(measure: Measure, figures: &Figures) -> Result<Figure, String> {
     let price = |get: fn(&Prices) -> Result<f64, String>| {
         let prices = figures.prices.as_ref().map_err(String::clone)?;
         get(prices).map(exact)
     };
     match measure {
-        Measure::Quantile(percentile) => figures.law.quantile(percentile.level()),
+        Measure::Quantile(level) => figures.law.quantile(level),
         Measure::Mean => figures.mean.clone(),
         Measure::Complete => Ok(figures.complete),
         Measure::Partial => Ok(figures.partial),

@@ -1,18 +1,19 @@
 //! From the command line to what is to be predicted: reads the files and texts that it names.
 
 use std::fmt::{self, Display};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fantail_core::{Plan, Time, WaitFor};
 use fantail_model::{Dependence, GroupedPlan, Law, StagedPlan};
 use fantail_planfile::{
-    Goal, Overrides, Percentile, PlanEntry, Problems, Shape, ShortForm, StatedLaw, Sweep, parse_law,
+    Config, EarlierCopy, Goal, Overrides, Percentile, PlanEntry, Problem, Problems, Shape, ShortForm,
+    StatedLaw, Sweep, parse_law,
 };
 
-use crate::args::{Format, MOST_BRANCHES, PredictArgs, TO_TERMINAL, USUAL};
+use crate::args::{Format, MOST_BRANCHES, PredictArgs, TO_STDOUT, USUAL};
 use crate::failure::Failure;
-use crate::input::PlanFile;
+use crate::input::{PlanFile, Subject};
 
 /// What is to be predicted.
 pub(super) struct Request {
@@ -87,6 +88,8 @@ pub(super) struct Stated {
     pub(super) wait_for: WaitFor,
     /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
     pub(super) fit_error: Option<f64>,
+    /// The first copy that the deadline moved.
+    pub(super) earlier: Option<EarlierCopy>,
     /// The percentiles that a law was fitted to: of all branches that are counted, or of each that is listed.
     pub(super) percentiles: Vec<Fitted>,
 }
@@ -95,7 +98,7 @@ pub(super) struct Stated {
 pub(super) enum Branches {
     Counted(GroupedPlan),
     /// Counted, and one after another in some way.
-    Staged(GroupedPlan, StagedPlan),
+    Staged(GroupedPlan, StagedPlan, Box<ShortForm>),
     /// With the law of one attempt of each.
     Listed(Box<Plan>, Vec<Law>),
 }
@@ -107,6 +110,13 @@ const WHAT: &str = "predict what? Name a plan file, or state the branches:
 impl Request {
     /// The error is invalid input, with everything that is wrong with any of it.
     pub(super) fn new(args: &PredictArgs) -> anyhow::Result<Request> {
+        let subject = Subject {
+            file: args.files.first().map(PathBuf::as_path),
+            n: args.n,
+            latency: args.latency.as_deref(),
+            strategy: args.strategies.first().map(String::as_str),
+        };
+        subject.check(WHAT).map_err(Failure::invalid)?;
         let mut faults = Faults::default();
         let percentiles = faults.keep(Percentile::parse_list(&args.percentiles));
         let asserts = args.asserts.iter().filter_map(|text| faults.keep(Goal::parse(text))).collect();
@@ -118,10 +128,9 @@ impl Request {
             // A sweep that could not be read may have been one over n.
             _ if !faults.0.is_empty() && args.sweep.is_some() => Vec::new(),
             Some(setting) => short(&mut faults, setting, args),
-            None if args.files.is_empty() => return Err(Failure::invalid(WHAT)),
             None => from_files(&mut faults, args, sweep.as_ref()),
         };
-        if args.plot.as_deref() == Some(Path::new(TO_TERMINAL)) && args.format != Format::Text {
+        if args.plot.as_deref() == Some(Path::new(TO_STDOUT)) && args.format != Format::Text {
             faults.0.push("--plot - draws below the text; expected --format text, or a file".to_owned());
         }
         if args.explain && matches!(args.format, Format::Csv | Format::Md) {
@@ -154,7 +163,8 @@ fn short(faults: &mut Faults, setting: &Setting, args: &PredictArgs) -> Vec<Stat
         .iter()
         .filter_map(|text| {
             let form = faults.keep(ShortForm::parse(text))?;
-            Some(with_flags(faults, &form, args, required))
+            check_flags(faults, &form, args, required);
+            Some(form)
         })
         .collect();
     let Some(cases) = cases(faults, setting, &forms) else { return Vec::new() };
@@ -165,7 +175,7 @@ fn short(faults: &mut Faults, setting: &Setting, args: &PredictArgs) -> Vec<Stat
                 Some(Point::Deadline(deadline)) => form.with_deadline(*deadline),
                 _ => form.clone(),
             };
-            match branches_of(&at_point, *n, law) {
+            match with_flags(&at_point, args.at_least, required, |form| branches_of(form, *n, law)) {
                 Ok(plan) => strategies.push(Stated {
                     name: form.as_str().to_owned(),
                     file: None,
@@ -174,6 +184,7 @@ fn short(faults: &mut Faults, setting: &Setting, args: &PredictArgs) -> Vec<Stat
                     shape: form.shape(),
                     wait_for: form.wait_for(),
                     fit_error: law.fit_error,
+                    earlier: at_point.earlier(&law.law),
                     percentiles: vec![law.percentiles.clone()],
                 }),
                 // What is wrong at one point mostly is at the next.
@@ -215,32 +226,66 @@ fn branches_of(form: &ShortForm, n: u32, law: &StatedLaw) -> Result<Branches, Pr
         return form.grouped(n, law).map(Branches::Counted);
     }
     let staged = form.staged(&[(n, law.clone())], None)?;
-    Ok(Branches::Staged(form.without_shape().grouped(n, law)?, staged))
+    Ok(Branches::Staged(form.without_shape().grouped(n, law)?, staged, Box::new(form.clone())))
 }
 
 /// How many branches are to be required.
 fn count(text: &str) -> Result<u32, String> {
-    let refused = || format!("--required {text}: branches of -n have no names; expected how many, like 3");
-    text.trim().parse().map_err(|_| refused())
+    text.trim().parse().map_err(|_| {
+        let expected = "expected how many, a whole number like 3";
+        if text.contains(char::is_alphabetic) {
+            format!("--required {text}: branches of -n have no names; {expected}")
+        } else {
+            format!("--required {text}: {expected}")
+        }
+    })
 }
 
-/// The plan as if it stated what the flags do.
-fn with_flags(faults: &mut Faults, form: &ShortForm, args: &PredictArgs, required: Option<u32>) -> ShortForm {
-    let at_least = args.at_least;
-    if let (Some(_), Some(flag)) = (form.at_least(), at_least) {
-        let text = form.as_str();
+/// Notes what flags state beside what the plan does.
+fn check_flags(faults: &mut Faults, form: &ShortForm, args: &PredictArgs, required: Option<u32>) {
+    let text = form.as_str();
+    if let (Some(_), Some(flag)) = (form.at_least(), args.at_least) {
         faults.0.push(format!("--at-least {flag} beside that of `{text}`; expected one of them"));
     }
     if let (Some(_), Some(required)) = (form.shape(), required) {
-        let text = form.as_str();
         faults.0.push(format!("--required {required} beside the shape of `{text}`; expected one of them"));
     }
     if let (Some(_), Some(rho)) = (form.shape(), &args.rho) {
-        let text = form.as_str();
         faults.0.push(format!("--rho {rho} beside the shape of `{text}`; expected one of them"));
     }
-    let form = at_least.map_or_else(|| form.clone(), |at_least| form.with_at_least(at_least));
-    required.map_or_else(|| form.clone(), |required| form.with_required(required))
+}
+
+/// What a plan is when it states what the flags do. What is wrong only then is the flags' fault, not the plan's.
+fn with_flags<T>(
+    form: &ShortForm,
+    at_least: Option<u32>,
+    required: Option<u32>,
+    solve: impl Fn(&ShortForm) -> Result<T, Problems>,
+) -> Result<T, String> {
+    let with = |at_least: Option<u32>, required: Option<u32>| {
+        let form = at_least.map_or_else(|| form.clone(), |at_least| form.with_at_least(at_least));
+        solve(&required.map_or_else(|| form.clone(), |required| form.with_required(required)))
+    };
+    let problems = match with(at_least, required) {
+        Ok(solved) => return Ok(solved),
+        Err(problems) => problems,
+    };
+    with(None, None).map_err(|problems| problems.to_string())?;
+    let flags = [
+        at_least.map(|count| (format!("--at-least {count}"), with(Some(count), None).is_err())),
+        required.map(|count| (format!("--required {count}"), with(None, Some(count)).is_err())),
+    ];
+    Err(blamed(flags.into_iter().flatten().collect(), &format!("`{}`", form.as_str()), &problems))
+}
+
+/// Problems of flags, each with whether it would be wrong alone, beside what is right without them.
+fn blamed(mut flags: Vec<(String, bool)>, with: &str, problems: &Problems) -> String {
+    if flags.iter().any(|(_, alone)| *alone) {
+        flags.retain(|(_, alone)| *alone);
+    }
+    let flags: Vec<String> = flags.into_iter().map(|(flag, _)| flag).collect();
+    let messages: Vec<&str> = problems.iter().map(Problem::message).collect();
+    format!("{} with {with}: {}", flags.join(" and "), messages.join("; "))
 }
 
 /// What all strategies are predicted over.
@@ -256,7 +301,7 @@ fn cases(faults: &mut Faults, setting: &Setting, forms: &[ShortForm]) -> Option<
         let n = branches(faults, setting.n)?;
         let case = |&sigma: &f64| {
             let law = faults.keep(with_sigma(&setting.latency, sigma))?;
-            Some(Case { point: Some(Point::Sigma(sigma)), n, law: faults.keep(parse_law(&law))? })
+            Some(Case { point: Some(Point::Sigma(sigma)), n, law })
         };
         return values.iter().map(case).collect();
     }
@@ -297,8 +342,8 @@ fn branches(faults: &mut Faults, n: Option<u32>) -> Option<u32> {
     faults.keep(n.ok_or(missing))
 }
 
-/// The text of a log-normal law with another sigma.
-fn with_sigma(latency: &str, sigma: f64) -> Result<String, String> {
+/// A log-normal law with another sigma.
+fn with_sigma(latency: &str, sigma: f64) -> Result<StatedLaw, String> {
     let plain = |rest: &&str| !rest.contains(['|', '*']);
     let Some(rest) = latency.trim().strip_prefix("lognormal:").filter(plain) else {
         return Err(format!(
@@ -307,7 +352,13 @@ fn with_sigma(latency: &str, sigma: f64) -> Result<String, String> {
     };
     let is_sigma = |part: &&str| part.split('=').next().is_some_and(|key| key.trim() == "sigma");
     let others: Vec<&str> = rest.split(',').filter(|part| !is_sigma(part)).collect();
-    Ok(format!("lognormal:{},sigma={sigma}", others.join(",")))
+    let with = |sigma: f64| parse_law(&format!("lognormal:{},sigma={sigma}", others.join(",")));
+    // What is wrong with any sigma is wrong with what was typed.
+    with(1.0).map_err(|problems| parse_law(latency).err().unwrap_or(problems).to_string())?;
+    with(sigma).map_err(|problems| {
+        let messages: Vec<&str> = problems.iter().map(Problem::message).collect();
+        format!("--sweep sigma: {}", messages.join("; "))
+    })
 }
 
 /// The plans of files, each at every point of the sweep if there is one.
@@ -321,10 +372,11 @@ fn from_files(faults: &mut Faults, args: &PredictArgs, sweep: Option<&Sweep>) ->
             return Vec::new();
         }
     };
+    let required = args.required.as_ref().map(|names| faults.keep(split(names)));
     let overrides = Overrides {
         deadline: None,
         at_least: args.at_least,
-        required: args.required.as_ref().map(|names| split(names)),
+        required: required.map(Option::unwrap_or_default),
     };
     let mut strategies = Vec::new();
     let files: Vec<_> = args.files.iter().filter_map(|path| faults.keep(PlanFile::read(path))).collect();
@@ -343,14 +395,11 @@ fn from_file(
 ) -> Vec<Stated> {
     let mut plans: Vec<Vec<Stated>> = Vec::new();
     for &deadline in points {
-        let config =
-            file.config(&Overrides { deadline: deadline.or(overrides.deadline), ..overrides.clone() });
-        let config = match config {
+        let config = match with_overrides(file, &Overrides { deadline, ..overrides.clone() }) {
             Ok(config) => config,
             // What is wrong at one point mostly is at the next.
             Err(error) => {
-                let at = deadline.map(|deadline| format!("\nat deadline = {deadline} of the sweep"));
-                faults.0.push(format!("{error}{}", at.unwrap_or_default()));
+                faults.0.push(error);
                 break;
             }
         };
@@ -368,9 +417,37 @@ fn from_file(
     plans.into_iter().flatten().collect()
 }
 
-/// Names between commas.
-fn split(names: &str) -> Vec<String> {
-    names.split(',').map(|name| name.trim().to_owned()).collect()
+/// What a file states with what flags do. What is wrong only then is the flags' fault, not the file's.
+fn with_overrides(file: &PlanFile, overrides: &Overrides) -> Result<Config, String> {
+    let problems = match file.parse(overrides) {
+        Ok(config) => return Ok(config),
+        Err(problems) => problems,
+    };
+    file.config(&Overrides::default()).map_err(|error| error.to_string())?;
+    let Overrides { deadline, at_least, required } = overrides.clone();
+    let names = required.as_ref().map(|names| names.join(","));
+    let flags = [
+        (
+            deadline.map(|at| format!("--sweep deadline, at {at},")),
+            Overrides { deadline, ..Overrides::default() },
+        ),
+        (at_least.map(|count| format!("--at-least {count}")), Overrides { at_least, ..Overrides::default() }),
+        (names.map(|names| format!("--required {names}")), Overrides { required, ..Overrides::default() }),
+    ];
+    let flags = flags.into_iter().filter_map(|(flag, alone)| Some((flag?, file.parse(&alone).is_err())));
+    Err(blamed(flags.collect(), &file.name, &problems))
+}
+
+/// Names between commas, each once.
+fn split(names: &str) -> Result<Vec<String>, String> {
+    let mut list: Vec<String> = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        if list.iter().any(|other| other == name) {
+            return Err(format!("--required {names}: `{name}` twice; expected each branch once"));
+        }
+        list.push(name.to_owned());
+    }
+    Ok(list)
 }
 
 /// The plan with its laws, one of which every branch has.
@@ -382,6 +459,7 @@ fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Stated {
         shape: None,
         wait_for: entry.plan.wait_for(),
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
+        earlier: entry.branches.iter().find_map(|branch| branch.earlier.clone()),
         percentiles: entry.branches.iter().map(|branch| branch.percentiles.clone()).collect(),
         plan: Branches::Listed(
             Box::new(entry.plan),

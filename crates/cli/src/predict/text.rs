@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use fantail_core::Time;
 use fantail_model::{Dependence, Figure, Method};
+use fantail_planfile::EarlierCopy;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Subject, always_complete, columns};
@@ -225,11 +227,29 @@ fn notes(report: &Report) -> Vec<String> {
             notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown()));
         }
     }
+    // Along a sweep of deadlines many are.
+    if !report.is_sweep() {
+        notes.extend(report.strategies.iter().filter_map(earlier_copy));
+    }
     if let Some(error) = report.strategies.iter().filter_map(|strategy| strategy.fit_error).reduce(f64::max) {
         notes.push(fit(error));
     }
     notes.extend(methods(report));
     notes
+}
+
+/// A copy that does not wait for the percentile that it was to wait for.
+fn earlier_copy(strategy: &Strategy) -> Option<String> {
+    let EarlierCopy { percentile, wanted, due, min_useful } = strategy.earlier.as_ref()?;
+    let [due, needs] = [due, min_useful].map(|time| number::duration(time.as_secs_f64()));
+    let wanted = match *wanted {
+        Time::MAX => String::new(),
+        wanted => format!(", {}", number::duration(wanted.as_secs_f64())),
+    };
+    Some(format!(
+        "A copy of {} is due after {due}, not after {percentile}{wanted}: it needs {needs} before the deadline.",
+        strategy.shown()
+    ))
 }
 
 /// How well laws go through the percentiles that they were fitted to.

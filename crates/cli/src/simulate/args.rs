@@ -10,11 +10,11 @@ use crate::args::Format;
 #[command(after_help = SIMULATE_HELP)]
 pub(crate) struct SimulateArgs {
     /// Plan files; their `[scenario]` is the world that jobs meet.
-    #[arg(value_name = "FILE", conflicts_with_all = ["n", "latency", "strategies"])]
+    #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
     /// Number of like branches, 1 to 1000000.
-    #[arg(short, value_name = "N", requires = "latency", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call, as for `predict`.
@@ -22,7 +22,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) latency: Option<String>,
 
     /// A plan in short form, as for `predict`; may be given several times [default: all].
-    #[arg(short, long = "strategy", value_name = "PLAN", requires = "latency")]
+    #[arg(short, long = "strategy", value_name = "PLAN")]
     pub(crate) strategies: Vec<String>,
 
     /// How many jobs of each plan, like 1e6.

@@ -1,5 +1,6 @@
 //! What is to be simulated: the texts that say so, and what they mean.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fantail_core::{Plan, Time};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::SimulateArgs;
 use crate::failure::Failure;
+use crate::input::Subject;
 use crate::{describe, input};
 
 /// The texts, so that parts of one simulation can be told from others, and merged without the files.
@@ -48,9 +50,13 @@ const WHAT: &str = "simulate what? Name a plan file, or state the branches:
 
 impl Inputs {
     pub(super) fn read(args: &SimulateArgs) -> anyhow::Result<Inputs> {
-        if args.files.is_empty() && args.latency.is_none() {
-            return Err(Failure::invalid(WHAT));
-        }
+        let subject = Subject {
+            file: args.files.first().map(PathBuf::as_path),
+            n: args.n,
+            latency: args.latency.as_deref(),
+            strategy: args.strategies.first().map(String::as_str),
+        };
+        subject.check(WHAT).map_err(Failure::invalid)?;
         let mut files = Vec::new();
         for path in &args.files {
             let name = path.display().to_string();

@@ -1,11 +1,10 @@
 //! When copies, or fan-out itself, are the wrong instrument; and what else would help. Every line is computed.
 
-use fantail_model::tune::{Levers, Measure, Tuning};
+use fantail_model::tune::{Measure, Tuning};
 use fantail_model::{GroupedPlan, JobLaw, SolveError};
 use fantail_planfile::Goal;
 
 use super::report::{Report, Row};
-use super::request::as_tuned;
 use super::words;
 use crate::number;
 
@@ -33,17 +32,18 @@ pub(super) fn advice(report: &Report) -> Result<Vec<String>, SolveError> {
 /// The first goal that the plan without copies misses, or else the first of all that prices are paid for.
 fn binding(report: &Report) -> Option<(&Goal, String)> {
     let goals = || report.request.goals.iter().zip(&report.plain.figures);
-    let paid_for = |goal: &Goal| !as_tuned(goal).measure.is_price();
-    let missed = goals().find(|(goal, figure)| paid_for(goal) && !figure.is_some_and(|f| goal.is_met(f)));
+    let paid_for = |goal: &Goal| !goal.goal().measure.is_price();
+    let missed =
+        goals().find(|(goal, figure)| paid_for(goal) && !figure.is_some_and(|f| goal.goal().is_met(f)));
     let (goal, _) = missed.or_else(|| goals().find(|(goal, _)| paid_for(goal)))?;
-    Some((goal, goal.measure().to_string()))
+    Some((goal, goal.word().to_owned()))
 }
 
 /// The instant that a goal is about: its bound, or the deadline of the plan tuned.
 fn instant(report: &Report, goal: &Goal) -> Option<f64> {
     let row = report.choice.as_ref().unwrap_or(&report.plain);
-    let time = match as_tuned(goal).measure {
-        Measure::Quantile(_) => goal.bound(),
+    let time = match goal.goal().measure {
+        Measure::Quantile(_) => goal.goal().bound,
         Measure::Mean => return None,
         _ => row.job.plan().deadline,
     };
@@ -52,14 +52,14 @@ fn instant(report: &Report, goal: &Goal) -> Option<f64> {
 
 /// One call alone misses a bound on a quantile.
 fn calls_too_slow(report: &Report, plan: &GroupedPlan, goal: &Goal, text: &str) -> Option<String> {
-    let Measure::Quantile(level) = as_tuned(goal).measure else { return None };
+    let Measure::Quantile(level) = goal.goal().measure else { return None };
     let waits_for_all = plan.k == plan.n() || plan.groups.iter().all(|group| group.required);
-    if report.plain.job.quantile(level).value < goal.bound() || !waits_for_all {
+    if report.plain.job.quantile(level).value < goal.goal().bound || !waits_for_all {
         return None;
     }
     let alone = |group: usize| (group, plan.groups[group].law.quantile(level));
     let slowest = (0..plan.groups.len()).map(alone).max_by(|a, b| a.1.total_cmp(&b.1));
-    let (group, time) = slowest.filter(|(_, time)| !goal.is_met(*time))?;
+    let (group, time) = slowest.filter(|(_, time)| !goal.goal().is_met(*time))?;
     let call = one_call(report, group);
     let spread = if plan.n() > 1 { " It is not the fan-out that misses the goal." } else { "" };
     Some(format!("{call} alone has a {text} of {}.{spread}", number::duration(time)))
@@ -126,15 +126,17 @@ fn at_deadline(choice: &Row) -> Option<String> {
 /// A bound on time that the stated deadline alone breaks.
 fn deadline_binds(report: &Report, goal: &Goal) -> Option<String> {
     let job = &report.plain.job;
-    let Measure::Quantile(level) = as_tuned(goal).measure else { return None };
+    let Measure::Quantile(level) = goal.goal().measure else { return None };
     let deadline = job.plan().deadline;
-    (deadline.is_finite() && job.quantile(level).value == deadline && !goal.is_met(deadline)).then(|| {
-        format!(
-            "{} is the deadline itself: without copies {} of the jobs wait for it.",
-            goal.measure(),
-            number::percent(cut(job))
-        )
-    })
+    (deadline.is_finite() && job.quantile(level).value == deadline && !goal.goal().is_met(deadline)).then(
+        || {
+            format!(
+                "{} is the deadline itself: without copies {} of the jobs wait for it.",
+                goal.word(),
+                number::percent(cut(job))
+            )
+        },
+    )
 }
 
 /// The share of jobs that wait for the deadline.
@@ -166,11 +168,13 @@ fn relaxations(report: &Report) -> Result<Vec<String>, SolveError> {
     {
         lines.push(found("With another deadline (--allow deadline)".to_owned(), &job));
     }
-    let not_hedged = |levers: &Levers| levers.hedged.iter().any(|may| !may);
-    if not_hedged(&tuning.levers)
+    let not_hedged = (0..tuning.plan.groups.len()).filter(|group| !tuning.levers.hedged[*group]);
+    let labels: Vec<String> = not_hedged.map(|group| report.request.label(group)).collect();
+    if !labels.is_empty()
         && let Some(job) = try_with(&|other| other.levers.hedged.fill(true))?
     {
-        lines.push(found("With copies of the other branches too".to_owned(), &job));
+        let too = if labels.len() < tuning.plan.groups.len() { " too" } else { "" };
+        lines.push(found(format!("With copies of {}{too}", words::some_of(&labels)), &job));
     }
     lines.extend(fewer_answers(report)?);
     Ok(lines)

@@ -4,7 +4,6 @@ use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
 
 use super::report::{Report, Row};
-use super::request::as_tuned;
 use super::words;
 use crate::number;
 
@@ -24,13 +23,13 @@ pub(super) fn columns(report: &Report, rows: &[&Row]) -> Vec<Column> {
     let mut columns = levers(report, rows);
     let figures: Vec<&[Option<f64>]> = rows.iter().map(|row| row.figures.as_slice()).collect();
     let times = goal_columns(goals, &figures).into_iter().zip(goals);
-    columns.extend(times.filter(|(_, goal)| as_tuned(goal).measure.is_time()).map(|(column, _)| column));
+    columns.extend(times.filter(|(_, goal)| goal.goal().measure.is_time()).map(|(column, _)| column));
     let mut add = |header: &str, cell: &dyn Fn(&Row) -> Option<String>| {
         let cells = rows.iter().map(|row| cell(row).unwrap_or_else(|| NONE.to_owned())).collect();
         columns.push(Column { header: header.to_owned(), cells });
     };
     let mut verdict = |header: &str, measure: Measure, get: fn(&Row) -> f64| {
-        let goal = goals.iter().find(|goal| as_tuned(goal).measure == measure);
+        let goal = goals.iter().find(|goal| goal.goal().measure == measure);
         let rest = |row: &Row| if measure == Measure::Complete { 1.0 - get(row) } else { get(row) };
         if goal.is_some() || rows.iter().any(|row| rest(row) > NOTABLE) {
             add(header, &|row| Some(beside_bound(goal, measure, get(row))));
@@ -78,10 +77,10 @@ fn levers(report: &Report, rows: &[&Row]) -> Vec<Column> {
 /// The figures of the goals, one column each.
 pub(super) fn goal_columns(goals: &[Goal], rows: &[&[Option<f64>]]) -> Vec<Column> {
     let column = |(i, goal): (usize, &Goal)| {
-        let measure = as_tuned(goal).measure;
+        let measure = goal.goal().measure;
         let shown = |value: f64| beside_bound(Some(goal), measure, value);
         let cells = rows.iter().map(|figures| figures[i].map_or_else(|| NONE.to_owned(), shown)).collect();
-        let mut column = Column { header: goal.measure().to_string().replace('_', "\n"), cells };
+        let mut column = Column { header: goal.word().to_owned().replace('_', "\n"), cells };
         if measure.is_time() {
             align_units(&mut column.cells);
         }
@@ -92,21 +91,15 @@ pub(super) fn goal_columns(goals: &[Goal], rows: &[&[Option<f64>]]) -> Vec<Colum
 
 /// A figure, with the side of the bound that it lies on where it would look like the bound.
 fn beside_bound(goal: Option<&Goal>, measure: Measure, value: f64) -> String {
-    let text = figure(measure, value);
+    let text = number::figure(measure, value);
     match goal {
-        Some(goal) if value < goal.bound() && text == figure(measure, goal.bound()) => format!("< {text}"),
-        Some(goal) if value > goal.bound() && text == figure(measure, goal.bound()) => format!("> {text}"),
+        Some(goal) if value < goal.goal().bound && text == number::figure(measure, goal.goal().bound) => {
+            format!("< {text}")
+        }
+        Some(goal) if value > goal.goal().bound && text == number::figure(measure, goal.goal().bound) => {
+            format!("> {text}")
+        }
         _ => text,
-    }
-}
-
-/// A figure with its unit.
-pub(super) fn figure(measure: Measure, value: f64) -> String {
-    match measure {
-        Measure::Quantile(_) | Measure::Mean => number::duration(value),
-        Measure::Complete | Measure::Partial | Measure::Failed => number::percent(value),
-        Measure::ExtraRequests | Measure::ExtraBusy => number::change(value),
-        Measure::Cost => number::amount(value),
     }
 }
 

@@ -8,10 +8,10 @@ use fantail_core::{BudgetSpec, Hedge, Plan, Time, WaitFor};
 use fantail_model::{Group, GroupedPlan, JobLaw};
 use fantail_planfile::{Config, Goal, like_branches, rewrite};
 
-use super::columns::figure;
 use super::report::{Report, Row};
-use super::request::{Origin, Request, as_tuned};
+use super::request::{Origin, Request};
 use crate::failure::Failure;
+use crate::number;
 
 /// How every line of a file begins that says where its plan is from.
 const MARK: &str = "# fantail tune: ";
@@ -43,23 +43,28 @@ pub(super) fn text(report: &Report, choice: &Row) -> anyhow::Result<String> {
     };
     let plan = plan(&report.request, &stated, &choice.job)?;
     let rewritten = rewrite(&source, &base, &plan).with_context(|| source.clone())?;
-    let rest: String = rewritten.split_inclusive('\n').skip_while(|line| line.starts_with(MARK)).collect();
-    Ok(provenance(report, choice) + &rest)
+    // What tells of the plan comes first, but for a byte order mark, and in line ends that are the file's.
+    let (mark, rest) = rewritten.split_at(rewritten.len() - rewritten.trim_start_matches('\u{feff}').len());
+    let end =
+        rest.split_inclusive('\n').next().filter(|line| line.ends_with("\r\n")).map_or("\n", |_| "\r\n");
+    let rest: String = rest.split_inclusive('\n').skip_while(|line| line.starts_with(MARK)).collect();
+    let lines = provenance(report, choice).map(|line| format!("{MARK}{line}{end}"));
+    Ok([mark, &lines.concat(), &rest].concat())
 }
 
 pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
     std::fs::write(path, text).with_context(|| path.display().to_string())
 }
 
-/// Comment lines: the goals, and the figures that were predicted.
-fn provenance(report: &Report, choice: &Row) -> String {
+/// The goals, and the figures that were predicted.
+fn provenance(report: &Report, choice: &Row) -> [String; 2] {
     let goals: Vec<&str> = report.request.goals.iter().map(Goal::as_str).collect();
     let figures = report.request.goals.iter().zip(&choice.figures).filter_map(|(goal, value)| {
-        let measure = as_tuned(goal).measure;
-        value.map(|value| format!("{} {}", goal.measure(), figure(measure, value)))
+        let measure = goal.goal().measure;
+        value.map(|value| format!("{} {}", goal.word(), number::figure(measure, value)))
     });
     let figures: Vec<String> = figures.collect();
-    format!("{MARK}{}\n{MARK}predicted {}\n", goals.join(", "), figures.join(", "))
+    [goals.join(", "), format!("predicted {}", figures.join(", "))]
 }
 
 /// The stated plan with what was found.

@@ -6,7 +6,7 @@ use fantail_model::Group;
 use serde::{Serialize, Serializer};
 
 use super::report::{Report, Row, missed};
-use super::request::{Origin, as_tuned};
+use super::request::Origin;
 use super::text::held;
 use crate::output;
 
@@ -107,7 +107,7 @@ fn document(report: &Report) -> Document<'_> {
         figures: figures(report, &doubt.figures),
         missed: missed(&request.goals, &doubt.figures).0.iter().map(|goal| goal.as_str()).collect(),
     });
-    let frontier_of = request.goals.iter().find(|goal| as_tuned(goal).measure == report.frontier_of);
+    let frontier_of = request.goals.iter().find(|goal| goal.goal().measure == report.frontier_of);
     Document {
         schema: "fantail.tune/1",
         n,
@@ -121,7 +121,7 @@ fn document(report: &Report) -> Document<'_> {
         as_stated: report.stated.as_ref().map(|row| entry(report, row)),
         tuned: report.choice.as_ref().map(|row| entry(report, row)),
         frontier: report.frontier.iter().map(|row| entry(report, row)).collect(),
-        frontier_of: frontier_of.map(|goal| goal.measure().to_string()),
+        frontier_of: frontier_of.map(|goal| goal.word().to_owned()),
         doubts: doubted.collect(),
         advice: &report.advice,
         assumes: &report.assumes,
@@ -137,8 +137,8 @@ fn asked(report: &Report) -> Vec<Asked<'_>> {
     let goals = report.request.goals.iter().enumerate();
     let asked = goals.map(|(i, goal)| Asked {
         goal: goal.as_str(),
-        measure: goal.measure().to_string(),
-        bound: goal.bound(),
+        measure: goal.word().to_owned(),
+        bound: goal.goal().bound,
         without_copies: finite(report.plain.figures[i]),
         tuned: finite(tuned(i)),
         best_with_others: finite(best(i).and_then(|best| best.with_others)),
@@ -173,8 +173,8 @@ fn entry(report: &Report, row: &Row) -> Entry {
 /// Times are named with their unit.
 fn figures(report: &Report, values: &[Option<f64>]) -> Figures {
     let name = |goal: &fantail_planfile::Goal| {
-        let unit = if as_tuned(goal).measure.is_time() { "_s" } else { "" };
-        format!("{}{unit}", goal.measure())
+        let unit = if goal.goal().measure.is_time() { "_s" } else { "" };
+        format!("{}{unit}", goal.word())
     };
     let goals = report.request.goals.iter().zip(values);
     Figures(goals.map(|(goal, value)| (name(goal), finite(*value))).collect())

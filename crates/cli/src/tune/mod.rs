@@ -10,15 +10,19 @@ mod rows;
 mod text;
 mod words;
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::args::{Format, TuneArgs};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::args::{Format, TO_STDOUT, TuneArgs};
 use crate::output;
 use report::Report;
 use request::Request;
 
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
-    let report = Report::new(Request::new(args)?)?;
+    let report = searched(Request::new(args)?)?;
     let file = match (&args.emit, &report.choice) {
         (Some(path), Some(choice)) => Some((path, emit::text(&report, choice)?)),
         _ => None,
@@ -29,9 +33,15 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
         Format::Csv => rows::csv(&report)?,
         Format::Md => rows::markdown(&report),
     };
-    output::print(rendered)?;
-    if let Some((path, text)) = file {
-        emit::write(path, &text)?;
+    // Where the plan is the output, all else is said beside it.
+    if args.emit.as_deref() == Some(Path::new(TO_STDOUT)) {
+        output::say(&String::from_utf8_lossy(&rendered).trim_end());
+        output::print(file.map(|(_, text)| text).unwrap_or_default())?;
+    } else {
+        output::print(rendered)?;
+        if let Some((path, text)) = file {
+            emit::write(path, &text)?;
+        }
     }
     if report.choice.is_some() {
         return Ok(ExitCode::SUCCESS);
@@ -40,4 +50,14 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let unwritten = unwritten.unwrap_or_default();
     output::say(&format_args!("error: no plan was found that meets the goals{unwritten}"));
     Ok(ExitCode::from(3))
+}
+
+/// Searches, with a word on a terminal that it does: how many plans it will take is not known.
+fn searched(request: Request) -> anyhow::Result<Report> {
+    let style = ProgressStyle::with_template("{spinner} searching, {elapsed}");
+    let bar = ProgressBar::new_spinner().with_style(style.expect("a template that indicatif knows"));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let report = Report::new(request);
+    bar.finish_and_clear();
+    report
 }

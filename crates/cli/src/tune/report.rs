@@ -4,7 +4,7 @@ use fantail_model::tune::{Attainable, Measure, Tuned};
 use fantail_model::{Assumption, Cancellation, Change, Dependence, GroupedPlan, JobLaw, SolveError, solve};
 use fantail_planfile::Goal;
 
-use super::request::{Origin, Request, as_tuned};
+use super::request::{Origin, Request};
 use super::{advice, emit};
 
 /// The answer to a request.
@@ -93,7 +93,7 @@ impl Report {
 impl Row {
     fn new(job: JobLaw, goals: &[Goal]) -> Result<Row, SolveError> {
         let verdicts = job.verdicts();
-        let figures = goals.iter().map(|goal| as_tuned(goal).measure.of(&job)).collect::<Result<_, _>>()?;
+        let figures = goals.iter().map(|goal| goal.goal().measure.of(&job)).collect::<Result<_, _>>()?;
         Ok(Row {
             figures,
             complete: verdicts.complete,
@@ -123,7 +123,8 @@ fn assumptions(request: &Request, job: &JobLaw) -> anyhow::Result<Vec<Assumption
 /// The goals that are not kept, and whether the figures of all others are known.
 pub(super) fn missed<'g>(goals: &'g [Goal], figures: &[Option<f64>]) -> (Vec<&'g Goal>, bool) {
     let known = figures.iter().all(Option::is_some);
-    let missed = goals.iter().zip(figures).filter(|(goal, figure)| figure.is_some_and(|f| !goal.is_met(f)));
+    let missed =
+        goals.iter().zip(figures).filter(|(goal, figure)| figure.is_some_and(|f| !goal.goal().is_met(f)));
     (missed.map(|(goal, _)| goal).collect(), known)
 }
 
@@ -131,14 +132,14 @@ fn doubts(plan: &GroupedPlan, goals: &[Goal]) -> Result<Vec<Doubt>, SolveError> 
     let mut doubts = Vec::new();
     for change in Change::DOUBTS {
         let Some((plan, shares)) = change.apply(plan, Dependence::NONE)? else { continue };
-        let figures = goals.iter().map(|goal| figure(&plan, shares, as_tuned(goal).measure));
+        let figures = goals.iter().map(|goal| figure(&plan, shares, goal.goal().measure));
         doubts.push(Doubt { what: change.to_string(), figures: figures.collect::<Result<_, _>>()? });
     }
     if plan.has_copies() {
         // A copy that is as slow as its primary changes nothing but the price.
         let (plain, priced) = (plan.without_copies().solve()?, plan.solve()?);
         let of = |goal: &Goal| {
-            let measure = as_tuned(goal).measure;
+            let measure = goal.goal().measure;
             measure.of(if measure.is_price() { &priced } else { &plain })
         };
         let figures = goals.iter().map(of).collect::<Result<_, _>>()?;

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use fantail_core::Plan;
 use fantail_core::plan::PPM;
-use fantail_model::tune::{self, Levers, Price, Tuning};
+use fantail_model::tune::{Levers, Measure, Price, Tuning};
 use fantail_model::{GroupedPlan, Law, NotIncluded, SolveError, solve};
-use fantail_planfile::{Config, Goal, Measure, PlanEntry, ShortForm, StatedLaw, parse_law};
+use fantail_planfile::{Config, Goal, PlanEntry, ShortForm, StatedLaw, parse_law};
 
 use crate::args::{PriceOf, TuneArgs};
 use crate::failure::Failure;
+use crate::input::Subject;
 use crate::{input, number};
 
 /// What is to be tuned.
@@ -55,10 +56,24 @@ impl Request {
         let mut faults = Vec::new();
         let goals = goals(&mut faults, args);
         let allowed = allowed(&mut faults, &args.allow);
+        let subject = Subject {
+            file: args.file.as_deref(),
+            n: args.n,
+            latency: args.latency.as_deref(),
+            strategy: args.strategy.as_deref(),
+        };
+        subject.check(WHAT).map_err(Failure::invalid)?;
         let source = match (&args.file, args.n, &args.latency) {
             (Some(path), ..) => from_file(path, args.plan.as_deref()),
-            (None, Some(n), Some(latency)) => like(n, latency, &args.strategy, allowed),
-            _ => return Err(Failure::invalid(WHAT)),
+            (None, Some(n), Some(latency)) => {
+                if let Some(name) = &args.plan {
+                    faults.push(format!(
+                        "--plan {name} names a plan of a file; --strategy states one of like branches"
+                    ));
+                }
+                like(n, latency, args.strategy.as_deref().unwrap_or("all"), allowed)
+            }
+            _ => Err(Failure::invalid("--latency of how many branches? expected -n <N>")),
         };
         let source = match source {
             Ok(source) if faults.is_empty() => source,
@@ -106,7 +121,7 @@ impl Source {
         let Source { origin, plan, hedged, budget, most_copies, fit_error } = self;
         let priced = plan.groups.iter().any(|group| group.cost.is_some());
         let asks_cost =
-            args.price == PriceOf::Cost || goals.iter().any(|goal| *goal.measure() == Measure::Cost);
+            args.price == PriceOf::Cost || goals.iter().any(|goal| goal.goal().measure == Measure::Cost);
         if asks_cost && !priced {
             return Err(Failure::invalid(
                 "cost: no branch states a `cost`; expected one for each that has one",
@@ -138,7 +153,7 @@ impl Source {
             PriceOf::Requests => Price::ExtraRequests,
             PriceOf::Cost => Price::Cost,
         };
-        let tuning = Tuning { plan, goals: goals.iter().map(as_tuned).collect(), price, levers };
+        let tuning = Tuning { plan, goals: goals.iter().map(Goal::goal).collect(), price, levers };
         Ok(Request { goals, origin, tuning, fit_error })
     }
 }
@@ -149,19 +164,19 @@ fn goals(faults: &mut Vec<String>, args: &TuneArgs) -> Vec<Goal> {
     let mut goals: Vec<Goal> = Vec::new();
     for text in args.goals.iter().chain(&cap) {
         match Goal::parse(text) {
-            Ok(goal) if goal.is_upper() == (*goal.measure() == Measure::Complete) => {
-                let (what, sign) = if goal.is_upper() { ("larger", '>') } else { ("smaller", '<') };
-                faults
-                    .push(format!("goal `{goal}`: tune makes {} {what}; expected `{sign}`", goal.measure()));
+            Ok(goal) if !goal.goal().is_sought() => {
+                let is_upper = goal.goal().relation.is_upper();
+                let (what, sign) = if is_upper { ("larger", '>') } else { ("smaller", '<') };
+                faults.push(format!("goal `{goal}`: tune makes {} {what}; expected `{sign}`", goal.word()));
             }
-            Ok(goal) if goals.iter().any(|other| other.measure() == goal.measure()) => {
-                faults.push(format!("goal `{goal}`: a second bound on {}; expected one", goal.measure()));
+            Ok(goal) if goals.iter().any(|other| other.word() == goal.word()) => {
+                faults.push(format!("goal `{goal}`: a second bound on {}; expected one", goal.word()));
             }
             Ok(goal) => goals.push(goal),
             Err(problems) => faults.push(problems.to_string()),
         }
     }
-    if faults.is_empty() && goals.iter().all(|goal| as_tuned(goal).measure.is_price()) {
+    if faults.is_empty() && goals.iter().all(|goal| goal.goal().measure.is_price()) {
         let message = "only prices are bounded, and the plan without copies is the cheapest; expected a goal that \
                        they are paid for, like --goal 'p99<2.5s'";
         faults.push(message.to_owned());
@@ -169,30 +184,21 @@ fn goals(faults: &mut Vec<String>, args: &TuneArgs) -> Vec<Goal> {
     goals
 }
 
-/// The goal as the search takes it.
-pub(super) fn as_tuned(goal: &Goal) -> tune::Goal {
-    let measure = match goal.measure() {
-        Measure::Quantile(percentile) => tune::Measure::Quantile(percentile.level()),
-        Measure::Mean => tune::Measure::Mean,
-        Measure::Complete => tune::Measure::Complete,
-        Measure::Partial => tune::Measure::Partial,
-        Measure::Failed => tune::Measure::Failed,
-        Measure::ExtraRequests => tune::Measure::ExtraRequests,
-        Measure::ExtraBusy => tune::Measure::ExtraBusy,
-        Measure::Cost => tune::Measure::Cost,
-    };
-    tune::Goal { measure, bound: goal.bound(), inclusive: goal.is_inclusive() }
-}
-
 fn allowed(faults: &mut Vec<String>, texts: &[String]) -> Allowed {
     let mut allowed = Allowed::default();
     for text in texts {
-        match text.split_once(':').unwrap_or((text, "")) {
-            ("deadline", "") => allowed.deadline = true,
-            ("first", count) if count.parse::<u32>().is_ok() => allowed.first = count.parse().ok(),
+        let twice = match text.split_once(':').unwrap_or((text, "")) {
+            ("deadline", "") => std::mem::replace(&mut allowed.deadline, true),
+            ("first", count) if count.parse::<u32>().is_ok() => {
+                std::mem::replace(&mut allowed.first, count.parse().ok()).is_some()
+            }
             _ => {
                 faults.push(format!("--allow: got `{text}`, expected `deadline` or `first:K`, like first:3"));
+                continue;
             }
+        };
+        if twice {
+            faults.push(format!("--allow {text}: a second one of its kind; expected one"));
         }
     }
     allowed

@@ -12,7 +12,7 @@ fn rows(report: &Report) -> Vec<(&'static str, &Row)> {
 /// Numbers in full precision, times in seconds; what there is no number of is empty.
 pub(super) fn csv(report: &Report) -> anyhow::Result<Vec<u8>> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let goals = report.request.goals.iter().map(|goal| goal.measure().to_string());
+    let goals = report.request.goals.iter().map(|goal| goal.word().to_owned());
     let before = ["plan", "n", "k", "at_least", "deadline_s", "copies_after_s"].map(str::to_owned);
     let after = ["complete", "partial", "failed", "extra_requests", "extra_busy", "cost"];
     let asked: Vec<(usize, String)> =

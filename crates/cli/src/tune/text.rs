@@ -8,9 +8,9 @@ use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, NONE, columns, figure, goal_columns};
+use super::columns::{Column, NONE, columns, goal_columns};
 use super::report::{Report, missed};
-use super::request::{Origin, as_tuned};
+use super::request::Origin;
 use super::words;
 use crate::{describe, number, output};
 
@@ -86,7 +86,7 @@ fn attainable(text: &mut String, report: &Report, width: usize) {
     let goals = &report.request.goals;
     let cells = |value: &dyn Fn(usize) -> Option<f64>| -> Vec<String> {
         let cell = |(i, goal): (usize, &Goal)| {
-            value(i).map_or(NONE.to_owned(), |value| figure(as_tuned(goal).measure, value))
+            value(i).map_or(NONE.to_owned(), |value| number::figure(goal.goal().measure, value))
         };
         goals.iter().enumerate().map(cell).collect()
     };
@@ -106,8 +106,8 @@ fn attainable(text: &mut String, report: &Report, width: usize) {
 
 /// What the plans of the frontier are better in.
 fn frontier_of(report: &Report) -> String {
-    let goal = report.request.goals.iter().find(|goal| as_tuned(goal).measure == report.frontier_of);
-    goal.map(|goal| format!(" in {}", goal.measure())).unwrap_or_default()
+    let goal = report.request.goals.iter().find(|goal| goal.goal().measure == report.frontier_of);
+    goal.map(|goal| format!(" in {}", goal.word())).unwrap_or_default()
 }
 
 fn doubts(text: &mut String, report: &Report, width: usize) {
@@ -165,14 +165,14 @@ pub(super) fn held(report: &Report) -> Vec<String> {
     if !levers.deadline && plan.deadline.is_finite() {
         held.push(format!("deadline {}", words::time(plan.deadline)));
     }
-    let bounds_loss = |goal: &Goal| matches!(as_tuned(goal).measure, Measure::Complete | Measure::Failed);
+    let bounds_loss = |goal: &Goal| matches!(goal.goal().measure, Measure::Complete | Measure::Failed);
     if plan.deadline.is_infinite() && !report.request.goals.iter().any(bounds_loss) {
         held.push("no deadline".to_owned());
     }
     let not_hedged = (0..plan.groups.len()).filter(|group| !levers.hedged[*group]);
     let names: Vec<String> = not_hedged.map(|group| report.request.label(group)).collect();
     if !names.is_empty() {
-        held.push(format!("no copies of {}", names.join(", ")));
+        held.push(format!("no copies of {}", words::some_of(&names)));
     }
     if levers.budget.is_finite() {
         held.push(format!("copies for at most {} of answers", number::percent(levers.budget)));

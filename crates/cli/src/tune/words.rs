@@ -34,6 +34,13 @@ pub(super) fn plan(request: &Request, job: &JobLaw) -> String {
     format!("{}; {price}", parts.join("; "))
 }
 
+/// Kinds of branches, not too many of them.
+pub(super) fn some_of(labels: &[String]) -> String {
+    let more = labels.len().saturating_sub(SHOWN);
+    let rest = (more > 0).then(|| format!("{more} more kinds of branches"));
+    labels.iter().take(SHOWN).cloned().chain(rest).collect::<Vec<_>>().join(", ")
+}
+
 /// The copies of each kind of branch that has any, like ones together.
 fn copies_by_branch(request: &Request, plan: &GroupedPlan) -> Vec<String> {
     if let [group] = plan.groups.as_slice() {

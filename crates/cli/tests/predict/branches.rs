@@ -102,7 +102,7 @@ fn a_file_is_predicted_with_other_branches_required() {
     assert_eq!((&all_needed["partial"], &all_needed["complete"]), (&0.0.into(), &stated["complete"]));
     refuses(
         &[&file, "--required", "tpye"],
-        &["plan.toml:1:7: plan `enrich` has no branch `tpye` to require; did you mean `type`?"],
+        &["plan.toml: plan `enrich` has no branch `tpye` to require; did you mean `type`?"],
     );
     refuses(&[&file, "--required", "3"], &["plan `enrich` has no branch `3` to require"]);
     refuses(&[&file, "--at-least", "6"], &["`at_least`: got 6, expected at most what the job waits for, 5"]);
@@ -151,7 +151,10 @@ fn a_file_that_cannot_be_swept_says_why() {
         &["--sweep n is for -n branches; a plan file can be swept by deadline"],
     );
     let own = folder.file("own.toml", &PLAN.replace("type = {}", "type = { deadline = \"2s\" }"));
-    refuses(&[&own, "--sweep", "deadline=1s..3s:3"], &["own.toml:6:", "2s", "at deadline = 1s of the sweep"]);
+    refuses(
+        &[&own, "--sweep", "deadline=1s..3s:3"],
+        &["--sweep deadline, at 1s, with ", "own.toml: branch `type`: `deadline`: got 2s"],
+    );
 }
 
 #[test]

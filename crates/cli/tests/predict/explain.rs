@@ -112,6 +112,98 @@ fn the_text_has_the_changes_in_a_table() {
     refuses(&[&EIGHT[..], &["--explain", "--sweep", "sigma=1..2"]].concat(), &["cannot be used with"]);
 }
 
+/// Where bounds of time cut what late answers would complete, later ones are what helps.
+#[test]
+fn bounds_of_branches_and_attempts_are_levers() {
+    let folder = Folder::new();
+    let plan = |x: &str, y: &str| {
+        format!(
+            "[plan.a.defaults]\nlatency = \"lognormal:median=1s,sigma=0.6\"\n[plan.a.branch]\n\
+             x = {{ optional = true, {x} }}\ny = {{ {y} }}\n"
+        )
+    };
+    let of = |text: &str| explained(&[&folder.file("plan.toml", text)]);
+    let cut = plan("deadline = \"1.6s\"", "attempt_timeout = \"2s\"");
+    for (change, then) in [
+        ("deadline of `x` 2.00 s", plan("deadline = \"2s\"", "attempt_timeout = \"2s\"")),
+        ("attempt timeout of `y` 2.50 s", plan("deadline = \"1.6s\"", "attempt_timeout = \"2.5s\"")),
+    ] {
+        let found = of(&cut);
+        let lever = found["levers"].as_array().unwrap().iter().find(|lever| lever["change"] == change);
+        let lever = lever.unwrap_or_else(|| panic!("no {change:?} in {found}"));
+        let alone = of(&then);
+        assert_eq!((&lever["complete"], &lever["p99_s"]), (&alone["complete"], &alone["p99_s"]), "{change}");
+        assert!(number(&lever["complete"]) > number(&found["complete"]));
+    }
+    let late = explained(&[&FIVE[..], &["-s", "deadline:2s"]].concat());
+    assert!(
+        late["levers"].as_array().unwrap().iter().any(|lever| lever["change"] == "deadline 2.50 s"),
+        "{late}"
+    );
+}
+
+#[test]
+fn what_is_not_repeatable_is_not_to_be_copied() {
+    let folder = Folder::new();
+    let changes = |first: bool, second: bool| -> Vec<String> {
+        let text = format!(
+            "[plan.a.defaults]\nlatency = \"lognormal:median=1s,sigma=0.6\"\n[plan.a.branch]\n\
+             x = {{ repeatable = {first} }}\ny = {{ repeatable = {second}, cost = 1 }}\n"
+        );
+        let found = explained(&[&folder.file("plan.toml", &text)]);
+        let levers = found["levers"].as_array().unwrap().iter();
+        levers
+            .map(|lever| {
+                format!("{} {}", lever["change"].as_str().unwrap(), lever["price"].as_str().unwrap())
+            })
+            .collect()
+    };
+    let race = |changes: Vec<String>| changes.into_iter().find(|change| change.starts_with("race:2"));
+    assert_eq!(race(changes(false, false)), None);
+    assert!(race(changes(true, true)).unwrap().starts_with("race:2 +100.0 % requests"));
+    assert!(race(changes(false, true)).unwrap().starts_with("race:2 +50.0 % requests"));
+}
+
+#[test]
+fn branches_one_after_another_are_explained() {
+    let of = |shape: &str| explained(&[&EIGHT[..], &["-s", shape]].concat());
+    let lever = |found: &Value, change: &str| {
+        let found =
+            found["levers"].as_array().unwrap().iter().find(|lever| lever["change"] == change).cloned();
+        found.map(|lever| number(&lever["p99_s"]))
+    };
+    let p99 = |strategy: &str, law: &str| {
+        number(&only(&["-n", "8", "-l", law, "-s", strategy])["quantiles_s"]["p99"])
+    };
+    let sequential = of("sequential");
+    for (change, expected) in [
+        ("batch:4", p99("batch:4", EIGHT[3])),
+        ("all at once", p99("all", EIGHT[3])),
+        ("race:2", p99("sequential+race:2", EIGHT[3])),
+        ("hedge:p95", p99("sequential+hedge:p95", EIGHT[3])),
+        ("sigma 0.1 less", p99("sequential", "lognormal:median=1s,sigma=0.5")),
+        ("calls 10 % faster", p99("sequential", "lognormal:median=0.9s,sigma=0.6")),
+    ] {
+        let found = lever(&sequential, change).unwrap_or_else(|| panic!("no {change:?} in {sequential}"));
+        assert!((found / expected - 1.0).abs() < 2e-3, "{change}: {found} is not {expected}");
+    }
+    let added = trap(&sequential, "percentiles_do_not_add").unwrap();
+    assert!((number(&added["figures"]["p99_of_calls_added_s"]) - 32.31).abs() < 0.01, "{added}");
+    let bounds = trap(&sequential, "bounds").unwrap();
+    assert!(number(&bounds["figures"]["p99_lower_s"]) <= number(&sequential["p99_s"]), "{bounds}");
+    let batch = of("batch:3");
+    assert_eq!(trap(&batch, "batches_run_side_by_side").unwrap()["figures"]["last_task"], 2.0);
+    assert_eq!(lever(&batch, "batch:2").unwrap(), p99("batch:2", EIGHT[3]));
+    let tree = of("tree:2x4");
+    let flat = trap(&tree, "tree_is_one_barrier").unwrap();
+    assert!(
+        (number(&flat["figures"]["p99_without_tree_s"]) / number(&tree["p99_s"]) - 1.0).abs() < 2e-3,
+        "{flat}"
+    );
+    // Half of the branches are a tree of half the leaves.
+    assert!(lever(&tree, "half of the branches").is_some(), "{tree}");
+}
+
 #[test]
 fn shared_luck_makes_copies_worth_less() {
     let p99 = |rho: &[&str]| {
@@ -201,12 +293,6 @@ fn a_copy_that_just_has_the_time_it_needs_is_sent() {
 fn one_branch_after_another_is_called_while_answers_are_missing() {
     let strategy = only(&[&EIGHT[..], &["-s", "sequential+first:3"]].concat());
     assert!((number(&strategy["slowest_percent"]) - (1.0 - 0.99_f64.powi(3))).abs() < 1e-12);
-    let output = crate::support::run(&[&EIGHT[..], &["-s", "sequential", "--explain"]].concat());
-    let said = crate::support::text(&output.stderr);
-    assert!(
-        said.contains("sequential: not explained: --explain is for plans without a shape only"),
-        "{said}"
-    );
 }
 
 #[test]

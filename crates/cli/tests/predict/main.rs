@@ -4,5 +4,6 @@
 
 mod branches;
 mod explain;
+mod messages;
 mod plots;
 mod support;

@@ -223,7 +223,7 @@ impl DependentJob {
             Ok([complete, partial, failed, never])
         })?;
         let [complete, partial, failed, never] = shares.map(|share| share.min(1.0));
-        Ok(Verdicts { complete, partial, failed, never, method: Method::Exact })
+        Ok(Verdicts { complete, partial, failed, never, method: Method::Exact }.settled())
     }
 
     /// What becomes of one branch of a group, to 1e-8.

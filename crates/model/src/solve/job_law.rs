@@ -53,7 +53,7 @@ impl Figure {
 /// Shares of jobs by how they end; they sum to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdicts {
-    /// The barrier was met.
+    /// The barrier was met. 1 only where no job can end otherwise.
     pub complete: f64,
     /// Ended without the barrier, with every required branch and at least `at_least` answers.
     pub partial: f64,
@@ -63,6 +63,15 @@ pub struct Verdicts {
     pub never: f64,
     /// How they were found.
     pub method: Method,
+}
+
+impl Verdicts {
+    /// All jobs are complete only where none can end otherwise: of other shares rounding may leave nothing.
+    pub(crate) fn settled(self) -> Verdicts {
+        let others = self.partial + self.failed + self.never;
+        let most = if others > 0.0 { 1.0 - f64::EPSILON / 2.0 } else { 1.0 };
+        Verdicts { complete: self.complete.min(most), ..self }
+    }
 }
 
 /// The exact law of a plan's job. Times are in seconds from the job's start.
@@ -261,7 +270,7 @@ impl JobLaw {
         let end = f64::INFINITY;
         let (complete, partial, failed) = (self.complete(end), self.partial(end), self.failed(end));
         let never = self.at(end, Side::After, Snapshot::open);
-        Verdicts { complete, partial, failed, never, method: Method::Exact }
+        Verdicts { complete, partial, failed, never, method: Method::Exact }.settled()
     }
 
     /// Chance that a job meets at least one branch among that branch's own slowest `share`: `1 - (1 - share)^n`.

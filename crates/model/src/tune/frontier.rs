@@ -140,8 +140,7 @@ pub(super) fn attainable(tuning: &Tuning, evaluations: &Cell<u64>) -> Result<Vec
         // A deadline stays free while a share is asked for, whatever it is.
         let measure = tuning.goals[index].measure;
         if matches!(measure, Measure::Complete | Measure::Failed) {
-            let bound = if measure.less_is_better() { 1.0 } else { 0.0 };
-            rest.push(Goal { measure, bound, inclusive: true });
+            rest.push(measure.at_worst(if measure.less_is_better() { 1.0 } else { 0.0 }));
         }
         let with_others = best(index, &rest)?;
         let alone = best(index, &others(&|goal| goal.measure.is_price()))?;
@@ -165,8 +164,7 @@ fn improved(
     let loss = |figure: f64| if measure.less_is_better() { figure } else { 1.0 - figure };
     // With a bound on the loss: the loss of the plan found, if one is.
     let within = |bound: f64| -> Result<Option<f64>, SolveError> {
-        let goal = Goal { measure, bound: loss(bound), inclusive: true };
-        let goals: Vec<Goal> = others.iter().copied().chain([goal]).collect();
+        let goals: Vec<Goal> = others.iter().copied().chain([measure.at_worst(loss(bound))]).collect();
         let search = Search::new(tuning, &goals);
         let found = search.cheapest()?;
         evaluations.set(evaluations.get() + search.evaluations().get());

@@ -73,6 +73,12 @@ impl Measure {
         self != Measure::Complete
     }
 
+    /// The goal that the figure is this or better.
+    pub fn at_worst(self, bound: f64) -> Goal {
+        let relation = if self.less_is_better() { Relation::AtMost } else { Relation::AtLeast };
+        Goal { measure: self, relation, bound }
+    }
+
     /// Whether it is paid, rather than what is paid for.
     pub fn is_price(self) -> bool {
         matches!(self, Measure::ExtraRequests | Measure::ExtraBusy | Measure::Cost)
@@ -84,38 +90,73 @@ impl Measure {
     }
 }
 
-/// A bound that a figure has to keep: from below for [`Measure::Complete`], from above for every other.
+/// How a figure stands to its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// Less than the bound.
+    Below,
+    /// The bound or less.
+    AtMost,
+    /// More than the bound.
+    Above,
+    /// The bound or more.
+    AtLeast,
+}
+
+impl Relation {
+    /// Whether the bound is one from above.
+    pub fn is_upper(self) -> bool {
+        matches!(self, Relation::Below | Relation::AtMost)
+    }
+
+    /// Whether the figure may be the bound itself.
+    pub fn is_inclusive(self) -> bool {
+        matches!(self, Relation::AtMost | Relation::AtLeast)
+    }
+}
+
+/// A bound that a figure has to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// What is bounded.
     pub measure: Measure,
+    /// On which side of the bound the figure has to be.
+    pub relation: Relation,
     /// The bound: seconds, a share, a relative change or an amount.
     pub bound: f64,
-    /// Whether the figure may be the bound itself.
-    pub inclusive: bool,
 }
 
-/// How far a figure may be beyond a bound that it may reach, relative to the bound: delays are whole nanoseconds.
+/// How far a figure may be beyond a bound that it may reach, relative to the bound: delays are whole nanoseconds, so the
+/// price of a copy after p95 is not 5 % to the last digit.
 const ROUNDING: f64 = 1e-6;
 
 impl Goal {
-    /// Whether `figure` keeps the bound; one that may be reached leaves a millionth of it for rounding. No bound is kept
-    /// by NaN.
+    /// Whether `figure` keeps the bound. One that may be reached leaves a millionth of it for rounding; a share leaves a
+    /// millionth of what it lacks of all, so that 100 % is all of the jobs. No bound is kept by NaN.
     pub fn is_met(&self, figure: f64) -> bool {
-        let rounding = ROUNDING * self.bound.abs();
-        match (self.measure.less_is_better(), self.inclusive) {
-            (true, false) => figure < self.bound,
-            (true, true) => figure <= self.bound + rounding,
-            (false, false) => figure > self.bound,
-            (false, true) => figure >= self.bound - rounding,
+        let scale = match self.measure {
+            Measure::Complete | Measure::Partial | Measure::Failed => self.bound.min(1.0 - self.bound),
+            _ => self.bound.abs(),
+        };
+        let rounding = ROUNDING * scale;
+        match self.relation {
+            Relation::Below => figure < self.bound,
+            Relation::AtMost => figure <= self.bound + rounding,
+            Relation::Above => figure > self.bound,
+            Relation::AtLeast => figure >= self.bound - rounding,
         }
+    }
+
+    /// Whether a search can work towards it: it is one from below for complete jobs, from above for everything else.
+    pub fn is_sought(&self) -> bool {
+        self.relation.is_upper() == self.measure.less_is_better()
     }
 
     /// How far a job is from what is wanted of it: 0 at the bound, negative when it is kept. One evaluation of the job's
     /// law where the figure itself would take a search.
     pub(super) fn excess(&self, job: &JobLaw) -> Result<f64, SolveError> {
         let over = |figure: f64, bound: f64| {
-            if figure == 0.0 && (bound > 0.0 || self.inclusive) {
+            if figure == 0.0 && (bound > 0.0 || self.relation.is_inclusive()) {
                 f64::NEG_INFINITY
             } else {
                 libm::log(figure) - libm::log(bound)
@@ -124,7 +165,7 @@ impl Goal {
         let excess = match self.measure {
             Measure::Quantile(level) => {
                 // What ends at the bound itself is too late for a strict one; instants are whole nanoseconds.
-                let until = if self.inclusive { self.bound } else { self.bound - 0.5e-9 };
+                let until = if self.relation.is_inclusive() { self.bound } else { self.bound - 0.5e-9 };
                 libm::log(level.hazard()) - libm::log(Curve::hazard(job, until))
             }
             Measure::Complete => {
@@ -143,6 +184,6 @@ impl Goal {
     /// The latest whole nanosecond at which a job may return and keep this bound of a time.
     pub(super) fn latest(&self) -> Time {
         let bound = Time::from_secs_f64(self.bound).unwrap_or(Time::LONGEST);
-        if self.inclusive { bound } else { bound.saturating_sub(Time::from_nanos(1)) }
+        if self.relation.is_inclusive() { bound } else { bound.saturating_sub(Time::from_nanos(1)) }
     }
 }

@@ -20,7 +20,7 @@ mod goal;
 mod search;
 mod several;
 
-pub use goal::{Goal, Measure};
+pub use goal::{Goal, Measure, Relation};
 
 use alloc::vec::Vec;
 
@@ -56,13 +56,13 @@ pub struct Levers {
 /// A question: which plan keeps the goals at the least price.
 ///
 /// ```
-/// use fantail_model::tune::{Goal, Levers, Measure, Price, Tuning};
+/// use fantail_model::tune::{Goal, Levers, Measure, Price, Relation, Tuning};
 /// use fantail_model::{Group, GroupedPlan, Law, Level};
 ///
 /// let call = Law::from_percentiles(&[(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)])?.law;
 /// let tuning = Tuning {
 ///     plan: GroupedPlan::all(Group::new(5, call)),
-///     goals: vec![Goal { measure: Measure::Quantile(Level::above(0.01)?), bound: 2.5, inclusive: false }],
+///     goals: vec![Goal { measure: Measure::Quantile(Level::above(0.01)?), relation: Relation::Below, bound: 2.5 }],
 ///     price: Price::ExtraRequests,
 ///     levers: Levers { deadline: false, least_k: 5, hedged: vec![true], most_copies: 1, budget: f64::INFINITY },
 /// };
@@ -74,7 +74,7 @@ pub struct Levers {
 pub struct Tuning {
     /// The plan as stated. Its copies are not kept: the search chooses them anew.
     pub plan: GroupedPlan,
-    /// What has to be kept, all of it.
+    /// What has to be kept, all of it; each from the side that is better.
     pub goals: Vec<Goal>,
     /// What is to be small.
     pub price: Price,
@@ -115,7 +115,7 @@ impl Tuning {
     ///
     /// # Errors
     /// As for [`GroupedPlan::solve`], [`JobLaw::mean`] and [`JobLaw::prices`]; [`SolveError::OutOfRange`] for levers that do
-    /// not fit the plan.
+    /// not fit the plan, and for goals from the side that is worse.
     pub fn run(&self) -> Result<Tuned, SolveError> {
         self.check()?;
         let search = Search::new(self, &self.goals);
@@ -145,6 +145,10 @@ impl Tuning {
         if hedged.len() != self.plan.groups.len() {
             let bound = alloc::format!("one for each of {} groups", self.plan.groups.len());
             return out_of_range("hedged", hedged.len() as u64, bound);
+        }
+        if let Some(index) = self.goals.iter().position(|goal| !goal.is_sought()) {
+            let bound = "at least for complete jobs, at most for all else".into();
+            return out_of_range("goals", index as u64, bound);
         }
         Ok(())
     }

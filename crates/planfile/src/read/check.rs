@@ -5,11 +5,11 @@ use std::ops::Range;
 use fantail_core::{BranchSpec, Field, LiveDelaySpec, Plan, PlanError, PlanErrors, PlanSpec, Time, WaitFor};
 
 use super::branch::{BranchKeys, Group};
-use super::hedge::{HedgeRule, resolve};
+use super::hedge::{HedgeRule, Resolved, resolve};
 use super::limiter::LimiterDraft;
 use super::plan::PlanDraft;
 use super::reader::{At, Reader};
-use crate::config::{BranchEntry, PlanEntry};
+use crate::config::{BranchEntry, EarlierCopy, PlanEntry};
 use crate::problem::{Fault, did_you_mean, list_and_more, quote};
 use crate::route::Route;
 use crate::url::{Known, UrlTemplate, template};
@@ -47,7 +47,7 @@ fn plan(
     let mut group_of = Vec::new();
     let mut hedges = HedgeFaults::default();
     for (index, group) in groups.iter().enumerate() {
-        let mut spec = branch(reader, draft, group, &mut hedges);
+        let (mut spec, earlier) = branch(reader, draft, group, &mut hedges);
         if let Some(live) = live(draft, group, &spec) {
             spec.live = Some(live_delays.len());
             live_delays.push(live);
@@ -61,6 +61,7 @@ fn plan(
                 law: stated.map(|stated| stated.law.clone()),
                 fit_error: stated.and_then(|stated| stated.fit_error),
                 percentiles: stated.and_then(|stated| stated.percentiles.clone()),
+                earlier: earlier.clone(),
                 targets: targets.unwrap_or_default(),
             });
             let required = required.map_or(spec.required, |names| Some(names.contains(&name)));
@@ -133,13 +134,13 @@ fn rule<'a>(draft: &'a PlanDraft<'_>, group: &'a Group<'_>) -> Option<&'a HedgeR
     }
 }
 
-/// What the branches of a group have in common; their name is left empty.
+/// What the branches of a group have in common, their name left empty; and the copy that the deadline moved.
 fn branch<'a>(
     reader: &mut Reader<'_>,
     draft: &PlanDraft<'a>,
     group: &Group<'a>,
     hedges: &mut HedgeFaults<'a>,
-) -> BranchSpec {
+) -> (BranchSpec, Option<EarlierCopy>) {
     let BranchKeys {
         optional,
         deadline,
@@ -169,11 +170,12 @@ fn branch<'a>(
     let rule = rule(draft, group);
     let law = latency.as_ref().map(|at| &at.value.law);
     let hedge = rule.map(|rule| resolve(rule, law, deadline.or(value(draft.deadline.as_ref()))));
-    let hedge = hedge.transpose().unwrap_or_else(|faults| {
+    let copies = hedge.transpose().unwrap_or_else(|faults| {
         hedges.add(group, faults);
         None
     });
-    BranchSpec {
+    let (hedge, earlier) = copies.map(|Resolved { hedge, earlier }| (hedge, earlier)).unzip();
+    let spec = BranchSpec {
         required: optional.as_ref().map(|optional| !optional.value),
         deadline,
         attempt_timeout: value(attempt_timeout.as_ref()),
@@ -185,7 +187,8 @@ fn branch<'a>(
         weight: weight.as_ref().filter(|_| limiter.is_some()).map_or(1, |at| at.value),
         cost: value(cost.as_ref()),
         ..BranchSpec::new("")
-    }
+    };
+    (spec, earlier.flatten())
 }
 
 /// Faults of copies, like ones of several branches once: a plan's `hedge` holds for all of them.

@@ -9,6 +9,7 @@ use fantail_model::{Law, Level};
 use toml::de::DeValue;
 
 use super::reader::{At, Entry, Reader, Table, Text};
+use crate::config::EarlierCopy;
 use crate::keys::Scope;
 use crate::percentile::{Percentile, looks_like_percentile, percentile};
 use crate::problem::Fault;
@@ -211,6 +212,12 @@ fn after(text: &Text<'_>) -> Option<Result<Percentile, Fault>> {
     looks_like_percentile(text.str).then(|| percentile(text.str))
 }
 
+/// Copies, and the one among them that a deadline moved.
+pub(crate) struct Resolved {
+    pub(crate) hedge: Hedge,
+    pub(crate) earlier: Option<EarlierCopy>,
+}
+
 /// The copies of a branch whose attempts have the latency `law` and which must answer by `deadline`.
 ///
 /// A percentile is `law`'s, or `warming` where none is stated, between floor and cap; the cap is never beyond the last
@@ -219,7 +226,7 @@ pub(crate) fn resolve(
     rule: &HedgeRule,
     law: Option<&Law>,
     deadline: Option<Time>,
-) -> Result<Hedge, Vec<Fault>> {
+) -> Result<Resolved, Vec<Fault>> {
     let stated = rule.min_useful.as_ref().map(|at| at.value);
     let median = || law.map(|law| time_at(law, Level::MEDIAN));
     let distinct = rule.distinct.is_some();
@@ -227,25 +234,35 @@ pub(crate) fn resolve(
         // A race is meant for a deadline that is tight, and its copies have as much time as the primary.
         Copies::Race(attempts) => {
             let min_useful = stated.unwrap_or(Time::ZERO);
-            return Ok(Hedge { min_useful, distinct, ..Hedge::race(*attempts) });
+            let hedge = Hedge { min_useful, distinct, ..Hedge::race(*attempts) };
+            return Ok(Resolved { hedge, earlier: None });
         }
         Copies::After(list) => list,
     };
     let min_useful = stated.or_else(median).unwrap_or(Time::ZERO);
     let window = Window { deadline: deadline.unwrap_or(Time::MAX), min_useful };
+    // Without a deadline it does not matter.
+    let min_useful = min_useful.min(Time::LONGEST);
     if window.last() == Time::ZERO {
         let message = format!("no copy could be sent: {window} leaves nothing");
         return Err(vec![Fault::new(rule.copies.span.clone(), message)]);
     }
     let mut faults = Vec::new();
     let mut delays = Vec::new();
+    let mut moved = None;
     for At { value, span } in list {
         match rule.delay(value, law, &window) {
-            Ok(delay) => delays.push(delay),
+            Ok((delay, earlier)) => {
+                delays.push(delay);
+                moved = moved.or(earlier);
+            }
             Err(message) => faults.push(Fault::new(span.clone(), message)),
         }
     }
-    if faults.is_empty() { Ok(Hedge { delays, min_useful, distinct }) } else { Err(faults) }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(Resolved { hedge: Hedge { delays, min_useful, distinct }, earlier: moved })
 }
 
 /// The time in which a copy may start.
@@ -263,11 +280,13 @@ impl Window {
 
 impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the deadline {} less {}, what a copy needs (`min_useful`),",
-            self.deadline, self.min_useful
-        )
+        let Window { deadline, min_useful } = self;
+        write!(f, "the deadline {deadline} less ")?;
+        match *min_useful {
+            Time::MAX => f.write_str("a median of more than 365 days")?,
+            _ => min_useful.fmt(f)?,
+        }
+        f.write_str(", what a copy needs (`min_useful`),")
     }
 }
 
@@ -285,23 +304,37 @@ impl HedgeRule {
         })
     }
 
-    /// When a copy is due, or what is wrong with that.
-    fn delay(&self, after: &After, law: Option<&Law>, window: &Window) -> Result<Time, String> {
+    /// When a copy is due, and whether the deadline moved it there; or what is wrong with that.
+    fn delay(
+        &self,
+        after: &After,
+        law: Option<&Law>,
+        window: &Window,
+    ) -> Result<(Time, Option<EarlierCopy>), String> {
         let last = window.last();
-        match after {
+        let percentile = match after {
             After::Fixed(delay) if *delay > last => {
-                Err(format!("a copy due after {delay} would never be sent; {window} leaves {last}"))
+                return Err(format!("a copy due after {delay} would never be sent; {window} leaves {last}"));
             }
-            After::Fixed(delay) => Ok(*delay),
-            After::Percentile(percentile) => {
-                let stated = law.map(|law| time_at(law, percentile.level()));
-                let delay = stated.or(self.warming).ok_or_else(|| {
-                    format!("{} of what? expected a `latency` or `warming`", percentile.label())
-                })?;
-                let floor = self.floor.as_ref().map_or(Time::ZERO, |floor| floor.value);
-                Ok(delay.max(floor).min(self.cap.unwrap_or(Time::MAX)).min(last))
-            }
+            After::Fixed(delay) => return Ok((*delay, None)),
+            After::Percentile(percentile) => percentile,
+        };
+        let label = percentile.label();
+        let stated = law.map(|law| time_at(law, percentile.level()));
+        let delay = stated
+            .or(self.warming)
+            .ok_or_else(|| format!("{label} of what? expected a `latency` or `warming`"))?;
+        let floor = self.floor.as_ref().map_or(Time::ZERO, |floor| floor.value);
+        let wanted = delay.max(floor).min(self.cap.unwrap_or(Time::MAX));
+        let due = wanted.min(last);
+        if due == Time::MAX {
+            return Err(format!(
+                "{label} of its law is more than 365 days; expected an earlier percentile, or a duration"
+            ));
         }
+        let earlier =
+            EarlierCopy { percentile: label.to_owned(), wanted, due, min_useful: window.min_useful };
+        Ok((due, (due < wanted).then_some(earlier)))
     }
 }
 

@@ -6,11 +6,13 @@ use fantail_core::plan::PPM;
 use fantail_core::{Branch, WaitFor};
 use fantail_model::{Cancellation, Dependence, Group, GroupedPlan, Law, Level};
 
-use super::{Subject, Trap, above, readout};
-use crate::predict::solved::Solved;
+use super::{Subject, Trap, above, readout, shapes};
 use crate::{number, output};
 
 pub(super) fn traps(subject: &Subject<'_>) -> Vec<Trap> {
+    if let Some(form) = subject.shaped {
+        return shapes::traps(subject, form).into_iter().chain(tail(subject)).collect();
+    }
     let one = [full_barrier(subject), permits(subject), copies_price(subject), tail(subject)];
     one.into_iter().flatten().chain(late_copies(subject)).collect()
 }
@@ -107,7 +109,7 @@ fn late_copies(subject: &Subject<'_>) -> Vec<Trap> {
 }
 
 /// The branches of these groups, where a plan names them: the first three, and how many more.
-fn names(subject: &Subject<'_>, groups: &[usize]) -> Option<String> {
+pub(super) fn names(subject: &Subject<'_>, groups: &[usize]) -> Option<String> {
     /// A plan may have a million branches.
     const MOST: usize = 3;
     let branches = subject.stated?.branches().iter().zip(subject.group_of);
@@ -180,7 +182,7 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
         .map(|(p, _)| *p)
         .fold(0.0, f64::max);
     let judged = FAMILIES.iter().filter_map(|(word, family)| {
-        let job = Solved::counted(&rival(subject, word)?, subject.shares).ok()?;
+        let job = subject.solve(&rival(subject, word)?)?;
         Some((*family, job.quantile(far).ok()?.value, readout(&job)?.complete))
     });
     let off = |time: f64| (time / fitted).ln().abs();
@@ -190,7 +192,10 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
     let missing = (1.0 - complete, 1.0 - other_complete);
     if off(p999) > 0.01 {
         let independent = subject.shares == Dependence::NONE;
-        let alike = independent && subject.plan.groups.len() == 1 && subject.plan.k == subject.plan.n();
+        let alike = independent
+            && subject.shaped.is_none()
+            && subject.plan.groups.len() == 1
+            && subject.plan.k == subject.plan.n();
         let asks = alike.then(|| {
             let level = Level::at_hazard(-(0.001 / subject.plan.n() as f64).ln()).ok()?;
             Some(format!(", which asks each branch for its p{},", percent_of(level.p())))

@@ -1,0 +1,90 @@
+//! Bounds of time that could lie elsewhere: deadlines of the job and of branches, attempt timeouts.
+
+use fantail_model::{Group, GroupedPlan};
+
+use super::traps::names;
+use super::{Lever, Subject, lever};
+use crate::number;
+use crate::predict::solved::Solved;
+
+/// How much later a bound is tried where jobs are cut, and how much of it where they are late.
+const LATER: f64 = 1.25;
+const SOONER: f64 = 0.8;
+
+/// Each kind of bound that the plan has, moved: later where jobs lack answers for want of time, else sooner.
+pub(super) fn levers(subject: &Subject<'_>, is_cut: bool) -> Vec<Lever> {
+    let plan = subject.plan;
+    let by = if is_cut { LATER } else { SOONER };
+    let price = |law: &Solved| if is_cut { "a longer wait".to_owned() } else { losses(law) };
+    let mut levers = Vec::new();
+    if plan.deadline.is_finite() {
+        let deadline = plan.deadline * by;
+        let group = |group: &Group| {
+            // Those that follow the job's deadline go on to do so.
+            let own = if group.deadline < plan.deadline { group.deadline.min(deadline) } else { deadline };
+            Group { deadline: own, ..group.clone() }
+        };
+        let moved = GroupedPlan { groups: plan.groups.iter().map(group).collect(), deadline, ..*plan };
+        levers.extend(lever(format!("deadline {}", number::duration(deadline)), subject, &moved, price));
+    }
+    if subject.shaped.is_some() {
+        return levers;
+    }
+    let own = |group: &Group| Some(group.deadline).filter(|own| own.is_finite() && *own < plan.deadline);
+    levers.extend(moved(
+        subject,
+        "deadline",
+        own,
+        |group, own| {
+            let deadline = (own * by).min(plan.deadline);
+            (deadline, Group { deadline, ..group.clone() })
+        },
+        price,
+    ));
+    let timeout = |group: &Group| Some(group.attempt_timeout).filter(|timeout| timeout.is_finite());
+    levers.extend(moved(
+        subject,
+        "attempt timeout",
+        timeout,
+        |group, own| (own * by, Group { attempt_timeout: own * by, ..group.clone() }),
+        price,
+    ));
+    levers
+}
+
+/// The plan with one kind of bound moved in every group that has it.
+fn moved(
+    subject: &Subject<'_>,
+    what: &str,
+    bound: impl Fn(&Group) -> Option<f64>,
+    change: impl Fn(&Group, f64) -> (f64, Group),
+    price: impl Fn(&Solved) -> String,
+) -> Option<Lever> {
+    let mut plan = subject.plan.clone();
+    let (mut bounds, mut groups) = (Vec::new(), Vec::new());
+    for (index, group) in plan.groups.iter_mut().enumerate() {
+        let Some(own) = bound(group) else { continue };
+        let (to, other) = change(group, own);
+        *group = other;
+        bounds.push(to);
+        groups.push(index);
+    }
+    let (first, last) = (bounds.iter().copied().reduce(f64::min)?, bounds.iter().copied().reduce(f64::max)?);
+    let to = if first == last {
+        number::duration(first)
+    } else {
+        number::range(&number::duration(first), &number::duration(last))
+    };
+    let of = names(subject, &groups).map(|names| format!(" of {names}")).unwrap_or_default();
+    lever(format!("{what}{of} {to}"), subject, &plan, price)
+}
+
+/// Jobs that are not complete, by how they end.
+pub(super) fn losses(law: &Solved) -> String {
+    let Ok(shares) = law.shares() else { return String::new() };
+    let shares = [(shares.partial.value, "partial"), (shares.failed.value, "failed")];
+    let words = shares.into_iter().filter(|(share, _)| *share > 0.0);
+    let words: Vec<String> =
+        words.map(|(share, word)| format!("{} {word}", number::percent(share))).collect();
+    words.join(", ")
+}
