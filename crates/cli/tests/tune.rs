@@ -387,7 +387,7 @@ fn advice_says_when_the_plan_is_the_wrong_instrument() {
         "With another deadline (--allow deadline) they can be met: type, parties and dates: copy",
         true,
     );
-    says(&enrich, "With copies of amounts, summary too they can be met:", true);
+    says(&enrich, "With copies of amounts and summary too they can be met:", true);
     let fewer = five(&["--goal", "p99<2.5s", "--goal", "failed<0.5%", "--max-copies", "0"]);
     says(&fewer, "If a result of 4 answers were of use (`at-least`), they can be met: deadline 2.49s;", true);
     let met = five(&["--goal", "p99<2.5s", "--goal", "failed<0.5%"]);

@@ -154,12 +154,13 @@ const MOST_MOVED: i32 = 60;
 
 /// The digits before and after the point when it is moved to the right, or for a negative number to the left.
 fn moved(whole: &str, fraction: &str, places: i32) -> (String, String) {
-    let zeros = |count: i32| "0".repeat(count.max(0) as usize);
-    let count = |digits: &str| digits.len().min(MOST_MOVED as usize) as i32;
-    let (right, left) = (places.max(0), (-places).max(0));
-    let digits = zeros(left - count(whole)) + whole + fraction + &zeros(right - count(fraction));
-    let point =
-        if places < 0 { whole.len().saturating_sub(left as usize) } else { whole.len() + right as usize };
+    let far = places.unsigned_abs() as usize;
+    let zeros = |others: &str| "0".repeat(far.saturating_sub(others.len()));
+    let (digits, point) = if places < 0 {
+        (zeros(whole) + whole + fraction, whole.len().saturating_sub(far))
+    } else {
+        (whole.to_string() + fraction + &zeros(fraction), whole.len() + far)
+    };
     let (whole, fraction) = digits.split_at(point);
     (whole.to_string(), fraction.to_string())
 }

@@ -27,7 +27,7 @@ use crate::text::trimmed;
 pub struct Goal {
     text: String,
     word: String,
-    goal: tune::Goal,
+    means: tune::Goal,
 }
 
 /// What a bound is.
@@ -82,7 +82,7 @@ impl Goal {
 
     /// The goal: times in seconds, shares from 0 to 1, relative changes, or amounts.
     pub fn goal(&self) -> tune::Goal {
-        self.goal
+        self.means
     }
 
     fn read(text: &str) -> Result<Goal, Vec<Fault>> {
@@ -109,7 +109,7 @@ impl Goal {
         if let Some(message) = never_met(unit, &goal) {
             return Err(fault(message));
         }
-        Ok(Goal { text: text.trim().to_owned(), word, goal })
+        Ok(Goal { text: text.trim().to_owned(), word, means: goal })
     }
 }
 

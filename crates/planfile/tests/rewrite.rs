@@ -205,7 +205,7 @@ fn line_ends_and_a_byte_order_mark_stay() {
     assert_eq!(changed(&windows(ENRICH), later), windows(&plain));
     let cut = |text: &str| text.trim_end().to_owned();
     assert_eq!(changed(&cut(ENRICH), later), cut(&plain));
-    let mixed = |text: &str| text.replacen("\n", "\r\n", 9);
+    let mixed = |text: &str| text.replacen('\n', "\r\n", 9);
     assert_eq!(changed(&mixed(ENRICH), later), mixed(&plain));
 }
 

@@ -1,6 +1,6 @@
 //! Whatever the bytes are, reading them ends in a plan or in problems that can be shown.
 
-use fantail_planfile::{Config, Percentile, Problems, ShortForm, parse_law};
+use fantail_planfile::{Config, Goal, Percentile, Problems, ShortForm, Sweep, parse_law, rewrite};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -84,10 +84,13 @@ fn edited(text: &str, edits: &[Edit]) -> Vec<u8> {
 
 /// Problems name places of the text and can be printed on a terminal.
 fn check(text: &[u8], problems: &Problems) {
-    let lines = String::from_utf8_lossy(text).split('\n').count();
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.split('\n').collect();
     assert!(problems.iter().len() > 0);
     for problem in problems.iter() {
-        assert!((1..=lines).contains(&problem.line()) && problem.column() >= 1, "{problem:?}");
+        let line = lines.get(problem.line() - 1).unwrap_or_else(|| panic!("{problem:?}"));
+        // The end of a line is a place too.
+        assert!((1..=line.chars().count() + 1).contains(&problem.column()), "{problem:?}");
         assert!(!problem.message().contains(char::is_control), "{problem:?}");
         assert!(problem.message().len() < 1_000, "{problem:?}");
     }
@@ -98,8 +101,57 @@ fn check(text: &[u8], problems: &Problems) {
 
 fn load(bytes: &[u8]) {
     match Config::parse("plan.toml", bytes) {
-        Ok(config) => assert!(!config.plans.is_empty()),
+        Ok(config) => {
+            assert!(!config.plans.is_empty());
+            // What states a plan already is not changed to state it.
+            let text = str::from_utf8(bytes).expect("a plan file is text");
+            for entry in &config.plans {
+                assert_eq!(rewrite("plan.toml", text, &entry.plan).as_deref(), Ok(text));
+            }
+        }
         Err(problems) => check(bytes, &problems),
+    }
+}
+
+/// Texts that stand on a command line.
+const TEXTS: [&str; 13] = [
+    "0.9*lognormal:median=1s,sigma=0.5,shift=1ms|0.1*pareto:xm=1s,alpha=2",
+    "p50=0.8s,p95=1.5s,p99=2.4e3ms",
+    "weibull:shape=0.05,scale=1.29e6 h",
+    "first:5+hedge:p95+deadline:2.5s+at-least:3",
+    "share:95%+race:3",
+    "all+tree:4x8",
+    "sequential+first:2+hedge:1e-3s",
+    "0.5,p99.9,1-1e-12",
+    "p99<=2.5s",
+    "extra_requests < 5%",
+    "complete>=100%",
+    "n=1..1000:4",
+    "deadline=0.5s..5s",
+];
+
+/// Reads a text as everything that it may be.
+fn read(text: &str) {
+    let law = parse_law("exponential:mean=1s").expect("a law");
+    let short = ShortForm::parse(text);
+    let results = [
+        parse_law(text).err(),
+        short.clone().and_then(|short| short.plan(&vec![law.clone(); 3])).err(),
+        short.clone().and_then(|short| short.grouped(3, &law)).err(),
+        short.and_then(|short| short.staged(&[(3, law)], None)).err(),
+        Percentile::parse_list(text).err(),
+        Goal::parse(text).err(),
+        Sweep::parse(text).err(),
+    ];
+    for problems in results.iter().flatten() {
+        check(text.as_bytes(), problems);
+    }
+    // What is printed of a text is read as the same.
+    for percentile in Percentile::parse_list(text).into_iter().flatten() {
+        assert_eq!(Percentile::parse(percentile.label()), Ok(percentile));
+    }
+    if let Ok(goal) = Goal::parse(text) {
+        assert_eq!(Goal::parse(&goal.to_string()), Ok(goal));
     }
 }
 
@@ -125,26 +177,16 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_law_or_short_form_is_read_or_refused(
-        text in proptest::sample::select(vec![
-            "0.9*lognormal:median=1s,sigma=0.5,shift=1ms|0.1*pareto:xm=1s,alpha=2",
-            "p50=0.8s,p95=1.5s,p99=2.4s",
-            "first:5+hedge:p95+deadline:2.5s+at-least:3",
-            "share:95%+race:3",
-            "0.5,p99.9,1-1e-12",
-        ]),
-        edits in proptest::collection::vec((any::<Index>(), 0_usize..4, insertion()), 1..3),
+    fn a_damaged_text_of_a_command_line_is_read_or_refused(
+        text in proptest::sample::select(TEXTS.to_vec()),
+        edits in proptest::collection::vec((any::<Index>(), 0_usize..4, insertion()), 0..3),
     ) {
-        let bytes = edited(text, &edits);
-        let text = String::from_utf8_lossy(&bytes);
-        let law = parse_law("exponential:mean=1s").expect("a law");
-        let results = [
-            parse_law(&text).err(),
-            ShortForm::parse(&text).and_then(|short| short.plan(&vec![law; 3])).err(),
-            Percentile::parse_list(&text).err(),
-        ];
-        for problems in results.iter().flatten() {
-            check(text.as_bytes(), problems);
-        }
+        read(&String::from_utf8_lossy(&edited(text, &edits)));
+    }
+
+    #[test]
+    fn any_text_on_a_command_line_is_read_or_refused(text in "\\PC{0,60}", more in "[-+*|:=,.<>%0-9a-zx ]{0,40}") {
+        read(&text);
+        read(&more);
     }
 }

@@ -106,6 +106,33 @@ proptest! {
     }
 
     #[test]
+    fn a_damaged_table_is_read_or_refused_at_its_lines(
+        text in prop::sample::select(vec![
+            "time,latency_ms,status\n1,12.5,200\n2,\"13\",500\n",
+            "a\tb\n0.1\t-3\n\n1e-3\tx\n",
+            "12\n13.5\nn/a\n# no\n14",
+        ]),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0_usize..4, any::<Vec<u8>>()), 1..3),
+    ) {
+        let mut bytes = text.as_bytes().to_vec();
+        for (place, cut, put) in &edits {
+            let at = place.index(bytes.len() + 1);
+            let end = (at + cut).min(bytes.len());
+            bytes.splice(at..end, put.iter().copied().take(6));
+        }
+        let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
+        match Document::read(&bytes) {
+            Ok(document) => {
+                for samples in document.columns().iter().map(|column| column.samples(Unit::Seconds)) {
+                    prop_assert!(samples.refused.iter().all(|refused| (1..=lines).contains(&refused.line)));
+                }
+            }
+            Err(ReadError::NotText { at }) => prop_assert!(at < bytes.len()),
+            Err(_) => {}
+        }
+    }
+
+    #[test]
     fn a_list_gives_back_what_was_written(values in prop::collection::vec(0_u64..1_000_000_000, 1..60)) {
         let text: Vec<String> = values.iter().map(ToString::to_string).collect();
         let document = Document::read(text.join("\n").as_bytes()).unwrap();

@@ -31,6 +31,8 @@ pub(crate) enum Unit {
     Share,
     /// A plain number.
     Number,
+    /// A whole number.
+    Count,
 }
 
 /// A labelled value.
@@ -90,19 +92,37 @@ impl Axis {
         }
     }
 
+    /// At most about `most` labelled values whose labels keep apart: each takes a share of the axis, a gap included.
+    pub(super) fn ticks_apart(&self, most: usize, share: impl Fn(&str) -> f64) -> Vec<Tick> {
+        let apart = |ticks: &[Tick]| {
+            ticks.windows(2).all(|pair| {
+                let needed = f64::midpoint(share(&pair[0].label), share(&pair[1].label));
+                self.place(pair[1].at) - self.place(pair[0].at) >= needed
+            })
+        };
+        (1..=most.max(1)).rev().map(|most| self.ticks(most)).find(|ticks| apart(ticks)).unwrap_or_default()
+    }
+
     fn holds(&self, value: f64) -> bool {
         (-1e-9..=1.0 + 1e-9).contains(&self.place(value))
     }
 
     /// Multiples of 1, 2 or 5 times a power of ten; of times, of the unit that suits the longest.
     fn linear(&self, most: usize) -> Vec<Tick> {
+        let largest = self.from.abs().max(self.to.abs());
         let (name, scale) = match self.unit {
-            Unit::Time => number::unit(self.from.abs().max(self.to.abs())),
+            Unit::Time if largest < LONG => number::unit(largest),
+            Unit::Time => ("s", 1.0),
             Unit::Share => ("%", 0.01),
-            Unit::Number => ("", 1.0),
+            Unit::Number | Unit::Count => ("", 1.0),
         };
+        // Of long numbers a power of ten is the same for all.
+        let power = (largest / scale * (1.0 + 1e-9)).log10().floor() as i32;
+        let power = if (-4..6).contains(&power) { 0 } else { power };
+        let scale = scale * 10_f64.powi(power);
         let (from, to) = (self.from / scale, self.to / scale);
-        let step = step((to - from) / most.max(1) as f64);
+        let least = (to - from) / most.max(1) as f64;
+        let step = step(if self.unit == Unit::Count && power == 0 { least.max(1.0) } else { least });
         let decimals = (-(step * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize;
         let count = ((to / step + 1e-9).floor() - (from / step - 1e-9).ceil()) as usize + 1;
         let first = (from / step - 1e-9).ceil();
@@ -110,7 +130,11 @@ impl Axis {
             .map(|i| {
                 // Adding zero makes a zero of a negative one.
                 let multiple = (first + i as f64) * step + 0.0;
-                let digits = if multiple == 0.0 { "0".to_owned() } else { format!("{multiple:.decimals$}") };
+                let digits = match (multiple, power) {
+                    (0.0, _) => "0".to_owned(),
+                    (_, 0) => format!("{multiple:.decimals$}"),
+                    _ => format!("{multiple:.decimals$}·10{}", superscript(power)),
+                };
                 Tick { at: multiple * scale, label: join(digits.replace('-', "−"), name) }
             })
             .collect()
@@ -155,9 +179,11 @@ impl Axis {
     /// A value that has one digit.
     fn word(&self, value: f64) -> String {
         let (name, scale) = match self.unit {
-            Unit::Time => number::unit(value),
+            // Minutes and hours are no powers of ten.
+            Unit::Time if (1e-9..100.0).contains(&value) => number::unit(value),
+            Unit::Time => ("s", 1.0),
             Unit::Share => ("%", 0.01),
-            Unit::Number => ("", 1.0),
+            Unit::Number | Unit::Count => ("", 1.0),
         };
         let value = value / scale;
         let digits = if (1e-4..1e5).contains(&value) {
@@ -172,6 +198,9 @@ impl Axis {
         join(digits, name)
     }
 }
+
+/// From here on, in seconds, times on an axis are powers of ten of a second, not many hours.
+const LONG: f64 = 3.6e8;
 
 /// A step of 1, 2 or 5 times a power of ten, at least `least`.
 fn step(least: f64) -> f64 {
@@ -244,6 +273,49 @@ mod tests {
             labels(Scale::Nines, Unit::Share, 1.0, 1e-4),
             ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"]
         );
+    }
+
+    #[test]
+    fn long_numbers_share_a_power_of_ten() {
+        let linear = |unit, from, to| labels(Scale::Linear, unit, from, to);
+        assert_eq!(
+            linear(Unit::Time, -1e28, 2.2e28),
+            ["−1.0·10²⁸ s", "−0.5·10²⁸ s", "0 s", "0.5·10²⁸ s", "1.0·10²⁸ s", "1.5·10²⁸ s", "2.0·10²⁸ s"]
+        );
+        assert_eq!(
+            linear(Unit::Number, 0.0, 2.5e-27),
+            ["0", "0.5·10⁻²⁷", "1.0·10⁻²⁷", "1.5·10⁻²⁷", "2.0·10⁻²⁷", "2.5·10⁻²⁷"]
+        );
+        assert_eq!(linear(Unit::Count, 5.0, 7.0), ["5", "6", "7"]);
+        assert_eq!(
+            labels(Scale::Log, Unit::Time, 1e-13, 3e9),
+            ["10⁻¹² s", "1 ns", "1 µs", "1 ms", "1 s", "1000 s", "10⁶ s", "10⁹ s"]
+        );
+    }
+
+    #[test]
+    fn labels_keep_apart() {
+        for (scale, unit, from, to) in [
+            (Scale::Linear, Unit::Time, 0.999_998, 1.000_004),
+            (Scale::Linear, Unit::Time, 0.0, 1e300),
+            (Scale::Linear, Unit::Number, 0.0, 1e-300),
+            (Scale::Log, Unit::Time, 1e-300, 1e300),
+            (Scale::Log, Unit::Count, 1.0, 1e9),
+            (Scale::Nines, Unit::Share, 1.0, 1e-9),
+        ] {
+            let axis = Axis { label: String::new(), scale, unit, from, to };
+            for columns in [10.0, 30.0, 100.0] {
+                let share = |label: &str| (label.chars().count() + 1) as f64 / columns;
+                let ticks = axis.ticks_apart(9, share);
+                let starts = ticks.iter().map(|tick| axis.place(tick.at) - share(&tick.label) / 2.0);
+                let ends = ticks.iter().map(|tick| axis.place(tick.at) + share(&tick.label) / 2.0);
+                assert!(starts.skip(1).zip(ends).all(|(start, end)| start >= end - 1e-9), "{ticks:?}");
+                assert!(
+                    !ticks.is_empty() && ticks.iter().all(|tick| tick.label.chars().count() < 14),
+                    "{ticks:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -36,6 +36,15 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
+impl Curve {
+    /// The points that no line goes to, since both their neighbours have no value.
+    fn alone(&self) -> impl Iterator<Item = (f64, f64)> {
+        let is_there = |i: usize| self.points.get(i).is_some_and(|(x, y)| x.is_finite() && y.is_finite());
+        let alone = move |i: &usize| is_there(*i) && !is_there(i.wrapping_sub(1)) && !is_there(i + 1);
+        (0..self.points.len()).filter(alone).map(|i| self.points[i])
+    }
+}
+
 /// What lies between two lines over the same places.
 pub(crate) struct Band {
     pub(crate) name: String,

@@ -14,7 +14,10 @@ use crate::output;
 const WIDTH: f64 = 880.0;
 /// Between the axes, for one panel; several are lower.
 const HEIGHT: f64 = 360.0;
+/// The least that is left of the axes: the label of the y axis, and those of its ticks.
 const LEFT: f64 = 84.0;
+/// What the label of the y axis and gaps take of it.
+const BESIDE: f64 = 36.0;
 const RIGHT: f64 = 28.0;
 /// The height of a row of text.
 const ROW: f64 = 20.0;
@@ -46,7 +49,8 @@ pub(super) fn render(plot: &Plot) -> String {
     let top = 34.0 + subtitle.lines().count() as f64 * 17.0;
     let panels_top = top + legend.len() as f64 * ROW + 10.0;
     let height = if plot.panels.len() > 1 { HEIGHT * 0.68 } else { HEIGHT };
-    let frames = frames(plot, panels_top, height);
+    let left = left(plot, height);
+    let frames = frames(plot, panels_top, height, left);
     let bottom = frames.last().map_or(panels_top, |frame| frame.bottom + BELOW);
     out.head(plot, bottom);
     out.text(LEFT, 26.0, "h", "start", &plot.title);
@@ -67,8 +71,20 @@ pub(super) fn render(plot: &Plot) -> String {
     out.0
 }
 
+/// How far from the left the axes are, so that the labels of ticks have room.
+fn left(plot: &Plot, height: f64) -> f64 {
+    let ticks = plot.panels.iter().flat_map(|panel| panel.y.ticks(y_ticks(height)));
+    ticks.map(|tick| BESIDE + tick.label.width() as f64 * SMALL_COLUMN).fold(LEFT, f64::max)
+}
+
+/// About how many labelled values a y axis has.
+fn y_ticks(height: f64) -> usize {
+    if height < 300.0 { 5 } else { 7 }
+}
+
 /// Where a panel lies.
 struct Frame {
+    left: f64,
     /// The baseline of its title.
     title: f64,
     top: f64,
@@ -83,8 +99,8 @@ impl Frame {
     }
 }
 
-fn across(panel: &Panel, value: f64) -> f64 {
-    snapped(LEFT + (WIDTH - LEFT - RIGHT) * clamped(panel.x.place(value)))
+fn across(panel: &Panel, left: f64, value: f64) -> f64 {
+    snapped(left + (WIDTH - left - RIGHT) * clamped(panel.x.place(value)))
 }
 
 /// To the digits that are written. Shares lie half between two of them often enough, where the last bit of a figure must
@@ -108,14 +124,14 @@ fn is_left(x: f64, name: &str) -> bool {
     x + label_width(name) > WIDTH
 }
 
-fn frames(plot: &Plot, top: f64, height: f64) -> Vec<Frame> {
+fn frames(plot: &Plot, top: f64, height: f64, left: f64) -> Vec<Frame> {
     let mut top = top;
     let frame = |panel: &Panel| {
         let labels: Vec<(f64, f64)> = panel
             .marks
             .iter()
             .map(|mark| {
-                let x = across(panel, mark.at);
+                let x = across(panel, left, mark.at);
                 (
                     if is_left(x, &mark.name) { x - label_width(&mark.name) } else { x },
                     label_width(&mark.name),
@@ -126,7 +142,7 @@ fn frames(plot: &Plot, top: f64, height: f64) -> Vec<Frame> {
         let rows = mark_rows.iter().max().map_or(0, |row| row + 1);
         let title = if panel.title.is_empty() { 0.0 } else { ROW };
         let frame_top = top + title + rows as f64 * 16.0;
-        let frame = Frame { title: top + 12.0, top: frame_top, bottom: frame_top + height, mark_rows };
+        let frame = Frame { left, title: top + 12.0, top: frame_top, bottom: frame_top + height, mark_rows };
         top = frame.bottom + BELOW + 8.0;
         frame
     };
@@ -212,26 +228,29 @@ impl Out {
     }
 
     fn panel(&mut self, index: usize, panel: &Panel, frame: &Frame) {
-        let (right, width, height) = (WIDTH - RIGHT, WIDTH - LEFT - RIGHT, frame.bottom - frame.top);
+        let (left, right, height) = (frame.left, WIDTH - RIGHT, frame.bottom - frame.top);
+        let width = right - left;
         self.line(format_args!(
-            "<clipPath id=\"p{index}\"><rect x=\"{LEFT}\" y=\"{:.1}\" width=\"{width}\" height=\"{:.1}\"/></clipPath>",
+            "<clipPath id=\"p{index}\"><rect x=\"{left}\" y=\"{:.1}\" width=\"{width}\" height=\"{:.1}\"/></clipPath>",
             frame.top - 2.0,
             height + 4.0
         ));
         if !panel.title.is_empty() {
-            self.text(LEFT, frame.title, "", "start", &panel.title);
+            self.text(left, frame.title, "", "start", &panel.title);
         }
-        for tick in panel.y.ticks(if height < 300.0 { 5 } else { 7 }) {
+        for tick in panel.y.ticks(y_ticks(height)) {
             let y = frame.y(panel, tick.at);
-            self.line(format_args!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/>"));
-            self.text(LEFT - 8.0, y + 4.0, "m", "end", &tick.label);
+            self.line(format_args!("<path class=\"grid\" d=\"M{left} {y:.1}H{right}\"/>"));
+            self.text(left - 8.0, y + 4.0, "m", "end", &tick.label);
         }
-        for tick in panel.x.ticks(9) {
-            let x = across(panel, tick.at);
+        let wide = |label: &str| label.width() as f64 * SMALL_COLUMN;
+        for tick in panel.x.ticks_apart(9, |label| (wide(label) + 8.0) / width) {
+            let x = across(panel, left, tick.at);
             self.line(format_args!("<path class=\"axis\" d=\"M{x:.1} {:.1}v5\"/>", frame.bottom));
-            self.text(x, frame.bottom + 19.0, "m", "middle", &tick.label);
+            let half = wide(&tick.label) / 2.0;
+            self.text(x.clamp(half, WIDTH - half), frame.bottom + 19.0, "m", "middle", &tick.label);
         }
-        self.text(f64::midpoint(LEFT, right), frame.bottom + 38.0, "", "middle", &panel.x.label);
+        self.text(f64::midpoint(left, right), frame.bottom + 38.0, "", "middle", &panel.x.label);
         let middle = f64::midpoint(frame.top, frame.bottom);
         self.line(format_args!(
             "<text text-anchor=\"middle\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{}</text>",
@@ -245,14 +264,17 @@ impl Out {
             let d = path(curve.points.iter().map(|&(x, y)| place(panel, frame, x, y)));
             let (class, dash) = (class(curve.tone), dash(curve.tone));
             self.line(format_args!("<path class=\"{class}\"{dash} d=\"{d}\"/>"));
+            for (x, y) in curve.alone().filter_map(|(x, y)| place(panel, frame, x, y)) {
+                self.line(format_args!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2\"/>"));
+            }
         }
         self.0.push_str("</g>\n");
         self.line(format_args!(
-            "<path class=\"axis\" d=\"M{LEFT} {:.1}V{:.1}H{right}\"/>",
+            "<path class=\"axis\" d=\"M{left} {:.1}V{:.1}H{right}\"/>",
             frame.top, frame.bottom
         ));
         for (mark, row) in panel.marks.iter().zip(&frame.mark_rows) {
-            let x = across(panel, mark.at);
+            let x = across(panel, left, mark.at);
             let y = frame.top - 5.0 - *row as f64 * 16.0;
             self.line(format_args!(
                 "<path class=\"mark\" d=\"M{x:.1} {:.1}V{:.1}\"/>",
@@ -295,7 +317,7 @@ fn dash(tone: Tone) -> String {
 
 /// A point in pixels; `None` where the data has none.
 fn place(panel: &Panel, frame: &Frame, x: f64, y: f64) -> Option<(f64, f64)> {
-    let at = (across(panel, x), frame.y(panel, y));
+    let at = (across(panel, frame.left, x), frame.y(panel, y));
     (x.is_finite() && !y.is_nan() && at.0.is_finite() && at.1.is_finite()).then_some(at)
 }
 

@@ -94,6 +94,10 @@ fn draw(text: &mut String, panel: &Panel, legend: &[Entry<'_>], size: &Size) {
         let look = Look::Line(curve.tone);
         let points: Vec<(f64, f64)> =
             curve.points.iter().map(|&(x, y)| (panel.x.place(x), panel.y.place(y))).collect();
+        let alone = curve.alone().map(|(x, y)| (panel.x.place(x), panel.y.place(y)));
+        // A line from a point to itself is a dot.
+        let dots = alone.flat_map(|place| [place, place, (f64::NAN, f64::NAN)]);
+        let points: Vec<(f64, f64)> = points.into_iter().chain([(f64::NAN, f64::NAN)]).chain(dots).collect();
         let every = if matches!(curve.tone, Tone::Main(_)) { 1 } else { 2 };
         grid.curve(&points, index(&curve.name, look), look, every);
     }
@@ -154,7 +158,8 @@ fn x_axis(text: &mut String, panel: &Panel, margin: usize, columns: usize) {
     let mut axis: Vec<char> = vec!['─'; columns];
     let mut labels: Vec<(usize, String)> = Vec::new();
     let mut free = 0;
-    for Tick { at, label } in panel.x.ticks(columns / 10) {
+    let share = |label: &str| (label.width() + 1) as f64 / columns as f64;
+    for Tick { at, label } in panel.x.ticks_apart(columns / 10, share) {
         let column = ((panel.x.place(at) * (columns - 1) as f64).round().max(0.0) as usize).min(columns - 1);
         axis[column] = '┬';
         let start = column.saturating_sub(label.width() / 2).min(columns.saturating_sub(label.width()));

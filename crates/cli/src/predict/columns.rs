@@ -24,6 +24,8 @@ pub(super) enum Subject {
     Words,
 }
 
+/// A time that is finite and later than any that is computed.
+const BEYOND: &str = "> 1e290 s";
 /// Where there is no figure.
 const NONE: &str = "–";
 
@@ -42,7 +44,13 @@ pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
         cells: durations(rows, get),
     };
     for (i, label) in report.labels.iter().enumerate() {
-        columns.push(times(label, &|figures| Some(figures.quantiles[i].value)));
+        let mut column = times(label, &|figures| Some(figures.quantiles[i].value));
+        for (cell, strategy) in column.cells.iter_mut().zip(rows) {
+            if strategy.outlook.as_ref().is_ok_and(|figures| figures.is_beyond(i)) {
+                BEYOND.clone_into(cell);
+            }
+        }
+        columns.push(column);
     }
     columns.push(times("mean", &|figures| figures.mean.as_ref().ok().map(|mean| mean.value)));
     if !always_complete(rows) {

@@ -75,10 +75,11 @@ impl Subject<'_> {
         }
     }
 
-    /// Whether the branches of a group may be called twice; of like branches that is taken for granted.
-    fn is_repeatable(&self, group: usize) -> bool {
-        let Some(plan) = self.stated else { return true };
-        plan.branches().iter().zip(self.group_of).all(|(branch, of)| *of != group || branch.repeatable)
+    /// How many branches of a group may be called twice; all, where no file says otherwise.
+    fn repeatable(&self, group: usize) -> u64 {
+        let Some(plan) = self.stated else { return self.plan.groups[group].count };
+        let branches = plan.branches().iter().zip(self.group_of);
+        branches.filter(|(branch, of)| **of == group && branch.repeatable).count() as u64
     }
 
     /// Whether jobs are ended by bounds of time rather than by answers, so that more complete jobs are what helps.
@@ -165,10 +166,11 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
 fn with_copies(name: &str, subject: &Subject<'_>, copies: impl Fn(&Group) -> Option<Group>) -> Option<Lever> {
     let plan = subject.plan;
     let with = |(index, group): (usize, &Group)| {
-        let copied = subject.is_repeatable(index).then(|| copies(group)).flatten();
-        copied.unwrap_or_else(|| group.clone())
+        let copied = copies(group).map(|copied| Group { count: subject.repeatable(index), ..copied });
+        let rest = group.count - copied.as_ref().map_or(0, |copied| copied.count);
+        copied.into_iter().chain([Group { count: rest, ..group.clone() }]).filter(|group| group.count > 0)
     };
-    let groups: Vec<Group> = plan.groups.iter().enumerate().map(with).collect();
+    let groups: Vec<Group> = plan.groups.iter().enumerate().flat_map(with).collect();
     if groups == plan.groups {
         return None;
     }

@@ -177,7 +177,9 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
     let central = |i: usize| figures.clone().map(|figures| figures.central[i]);
     let mut told = Told::default();
     let quantiles = report.labels.iter().enumerate().map(|(i, label)| {
-        let quantile = of(&|figures| Ok(figures.quantiles[i]));
+        let beyond = || "later than 1e290 s, to which times are computed".to_owned();
+        let quantile =
+            of(&|figures| if figures.is_beyond(i) { Err(beyond()) } else { Ok(figures.quantiles[i]) });
         (label.as_str(), told.number(&format!("quantiles_s.{label}"), quantile))
     });
     Entry {

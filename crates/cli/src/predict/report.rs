@@ -80,6 +80,13 @@ pub(super) struct Figures {
     pub(super) asserted: Vec<Result<Figure, String>>,
 }
 
+impl Figures {
+    /// Whether a quantile is finite and yet later than any time that is computed.
+    pub(super) fn is_beyond(&self, quantile: usize) -> bool {
+        self.quantiles[quantile].value.is_infinite() && self.never == 0.0
+    }
+}
+
 /// What a plan costs beside time.
 pub(super) struct Prices {
     pub(super) extra_requests: f64,

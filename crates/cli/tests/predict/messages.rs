@@ -88,7 +88,7 @@ fn a_copy_that_the_deadline_moves_is_named() {
     assert!(!shown.contains("A copy of hedge:p80+deadline:9s"), "{shown}");
     let folder = Folder::new();
     let plan = format!(
-        "[plan.a]\ndeadline = \"1.6s\"\nhedge = {{ after = \"p80\" }}\n[plan.a.branch.b]\nrepeatable = true\n\
+        "[plan.a]\ndeadline = \"1.6s\"\nhedge = {{ after = \"p80\", extra = \"100%\" }}\n[plan.a.branch.b]\nrepeatable = true\n\
          latency = \"{LOG_NORMAL}\"\n"
     );
     let shown = succeeds(&[&folder.file("plan.toml", &plan)]).replace("\n  ", " ");

@@ -1,8 +1,8 @@
 //! Plans whose branches follow one another: what would help, and what is easily misread.
 
 use fantail_core::Time;
-use fantail_model::{GroupedPlan, Method, SolveError};
-use fantail_planfile::{Problems, Shape, ShortForm, StatedLaw};
+use fantail_model::{GroupedPlan, Method};
+use fantail_planfile::{Shape, ShortForm, StatedLaw};
 
 use super::{Lever, Subject, Trap, above, readout};
 use crate::number;
@@ -28,14 +28,14 @@ pub(super) fn solve(form: &ShortForm, plan: &GroupedPlan) -> Option<Solved> {
         form
     };
     let copies = plan.has_copies();
-    let staged: Result<_, Problems> = form.staged(&branches, None);
-    Some(Solved::Staged { job: Box::new(staged.ok()?.solve()), copies })
+    let staged = form.staged(&branches, None).ok()?;
+    Some(Solved::Staged { job: Box::new(staged.solve()), copies })
 }
 
 /// More calls at a time, and copies where there are none.
 pub(super) fn levers(subject: &Subject<'_>, form: &ShortForm) -> Vec<Lever> {
     let plan = subject.plan;
-    let mut levers = Vec::new();
+    let mut others: Vec<(String, String, Option<Solved>)> = Vec::new();
     let at_a_time = |count: u64| format!("{} at a time", number::count(count, "call", "calls"));
     let n = plan.n();
     let size = match form.shape() {
@@ -46,25 +46,24 @@ pub(super) fn levers(subject: &Subject<'_>, form: &ShortForm) -> Vec<Lever> {
     if size > 2 {
         let half = size.div_ceil(2);
         let other = u32::try_from(half).ok().map(|half| form.with_shape(Shape::Batch(half)));
-        levers.extend(other.and_then(|form| {
-            as_lever(&format!("batch:{half}"), at_a_time(n.div_ceil(half)), solve(&form, plan)?)
-        }));
+        let law = other.and_then(|form| solve(&form, plan));
+        others.push((format!("batch:{half}"), at_a_time(n.div_ceil(half)), law));
     }
     if !matches!(form.shape(), Some(Shape::Tree { .. })) && n > 1 {
-        let side_by_side: Result<Solved, SolveError> = plan.solve().map(Solved::Job);
-        levers.extend(side_by_side.ok().and_then(|law| as_lever("all at once", at_a_time(n), law)));
+        others.push(("all at once".to_owned(), at_a_time(n), plan.solve().ok().map(Solved::Job)));
     }
     if !plan.has_copies() {
         for (copies, price) in [("hedge:p95", "one call in twenty twice"), ("race:2", "every call twice")] {
             let with = ShortForm::parse(&format!("{}+{copies}", form.as_str())).ok();
-            levers.extend(with.and_then(|form| as_lever(copies, price.to_owned(), solve(&form, plan)?)));
+            let with = form.at_least().map_or(with.clone(), |least| Some(with?.with_at_least(least)));
+            let law = with.and_then(|form| solve(&form, plan));
+            others.push((copies.to_owned(), price.to_owned(), law));
         }
     }
-    levers
-}
-
-fn as_lever(change: &str, price: String, law: Solved) -> Option<Lever> {
-    Some(Lever { change: change.to_owned(), readout: readout(&law)?, price })
+    let lever = |(change, price, law): (_, _, Option<Solved>)| {
+        Some(Lever { change, readout: readout(&law?)?, price })
+    };
+    others.into_iter().filter_map(lever).collect()
 }
 
 pub(super) fn traps(subject: &Subject<'_>, form: &ShortForm) -> Vec<Trap> {

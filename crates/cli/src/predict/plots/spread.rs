@@ -13,6 +13,9 @@ use crate::predict::request::Point;
 const PLACES: usize = 200;
 /// In how many parts of as many jobs each.
 const PARTS: u32 = 64;
+const LABEL: &str = "return time";
+/// From here on, the last time over the earliest median, times are spaced by factors.
+const WIDE: f64 = 100.0;
 /// The share of jobs beyond the right end, but for the tail.
 const BEYOND: f64 = 0.005;
 /// The share of jobs beyond the upper end of the tail.
@@ -38,19 +41,27 @@ pub(super) fn pdf(report: &Report) -> anyhow::Result<Vec<Panel>> {
     }
     let normal = normal(&rows);
     let Some(x) = times(&rows, normal.as_ref(), BEYOND) else { return Ok(Vec::new()) };
-    let mut curves = curves(report, &rows, &x, |figures, t| figures.law.density(t).unwrap_or(f64::NAN));
-    if let Some(normal) = &normal {
+    let is_wide = x.scale == Scale::Log;
+    // Areas are shares of the jobs on either axis.
+    let (label, per): (_, fn(f64) -> f64) =
+        if is_wide { ("density per factor of e", |t| t) } else { ("density per second", |_| 1.0) };
+    let density =
+        |figures: &Figures, t: f64| figures.law.density(t).map_or(f64::NAN, |density| density * per(t));
+    let mut curves = curves(report, &rows, &x, density);
+    if let Some(normal) = normal.as_ref().filter(|_| !is_wide) {
         let points = places(&x).map(|t| (t, normal.density(t))).collect();
         curves.push(Curve { name: normal.name.clone(), tone: Tone::Reference(0), points });
     }
     let densities = curves.iter().flat_map(|curve| curve.points.iter().map(|(_, y)| *y));
     // A law may start with an infinite density; what it does from there on is what there is to see.
-    let Some(highest) = Axis::over("density per second", Scale::Linear, Unit::Number, densities.chain([0.0]))
-    else {
+    let Some(highest) = Axis::over(label, Scale::Linear, Unit::Number, densities.chain([0.0])) else {
         return Ok(Vec::new());
     };
     let y = Axis { to: highest.to * 1.04, ..highest };
-    Ok(one(Some(Panel { title: String::new(), x, y, bands: Vec::new(), curves, marks: marks(&rows) })))
+    let mut marks = marks(&rows);
+    // The mode is where the density per second is highest.
+    marks.retain(|mark| (x.from..=x.to).contains(&mark.at) && !(is_wide && mark.name.starts_with("mode")));
+    Ok(one(Some(Panel { title: String::new(), x, y, bands: Vec::new(), curves, marks })))
 }
 
 /// The share of jobs that have returned.
@@ -59,7 +70,7 @@ pub(super) fn cdf(report: &Report) -> anyhow::Result<Vec<Panel>> {
     let normal = normal(&rows);
     let Some(x) = times(&rows, normal.as_ref(), BEYOND) else { return Ok(Vec::new()) };
     let mut curves = curves(report, &rows, &x, |figures, t| figures.law.returned(t));
-    if let Some(normal) = &normal {
+    if let Some(normal) = normal.as_ref().filter(|_| x.scale == Scale::Linear) {
         let points = places(&x).map(|t| (t, normal.below(t))).collect();
         curves.push(Curve { name: normal.name.clone(), tone: Tone::Reference(0), points });
     }
@@ -116,13 +127,18 @@ fn times(rows: &[Row<'_>], normal: Option<&Normal>, beyond: f64) -> Option<Axis>
     if to <= 0.0 {
         return None;
     }
-    let first = rows.iter().map(|(_, figures)| figures.law.all_but(1.0 - 1e-4)).fold(f64::INFINITY, f64::min);
+    let earliest =
+        |share: f64| rows.iter().map(|(_, figures)| figures.law.all_but(share)).fold(f64::INFINITY, f64::min);
+    let first = earliest(1.0 - 1e-4);
+    if to > WIDE * earliest(0.5) && first > 0.0 {
+        return Some(Axis { label: LABEL.to_owned(), scale: Scale::Log, unit: Unit::Time, from: first, to });
+    }
     let from = if first > to / 2.0 { first - 0.1 * (to - first) } else { 0.0 };
     let from = normal.map_or(from, |normal| from.min(normal.from().max(-to / 2.0)));
     // A deadline is to be seen, not to be the edge.
     let to = if ends(rows).contains(&to) { to + 0.04 * (to - from) } else { to };
     let to = if to > from { to } else { from * 1.1 };
-    Some(Axis { label: "return time".to_owned(), scale: Scale::Linear, unit: Unit::Time, from, to })
+    Some(Axis { label: LABEL.to_owned(), scale: Scale::Linear, unit: Unit::Time, from, to })
 }
 
 /// The instants at which jobs end all at once.
@@ -142,10 +158,12 @@ fn ends(rows: &[Row<'_>]) -> Vec<f64> {
 
 /// Places along an axis, evenly.
 fn places(x: &Axis) -> impl Iterator<Item = f64> {
-    (0..=PLACES).map(|i| {
-        let share = i as f64 / PLACES as f64;
-        x.from * (1.0 - share) + x.to * share
-    })
+    let between = |from: f64, to: f64, share: f64| from * (1.0 - share) + to * share;
+    let at = move |share: f64| match x.scale {
+        Scale::Log => between(x.from.ln(), x.to.ln(), share).exp().clamp(x.from, x.to),
+        _ => between(x.from, x.to, share),
+    };
+    (0..=PLACES).map(move |i| at(i as f64 / PLACES as f64))
 }
 
 fn curves(report: &Report, rows: &[Row<'_>], x: &Axis, value: impl Fn(&Figures, f64) -> f64) -> Vec<Curve> {

@@ -97,7 +97,11 @@ pub(super) fn verdicts(report: &Report) -> anyhow::Result<Vec<Panel>> {
 fn along(report: &Report) -> Option<Axis> {
     let points: Vec<Point> = report.strategies.iter().filter_map(|strategy| strategy.point).collect();
     let values = || points.iter().map(|point| value(*point));
-    let unit = if let Point::Deadline(_) = points.first()? { Unit::Time } else { Unit::Number };
+    let unit = match points.first()? {
+        Point::Deadline(_) => Unit::Time,
+        Point::Branches(_) => Unit::Count,
+        Point::Sigma(_) => Unit::Number,
+    };
     let (low, high) =
         values().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
     let scale = if low > 0.0 && high > WIDE * low { Scale::Log } else { Scale::Linear };
