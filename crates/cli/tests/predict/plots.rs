@@ -209,3 +209,58 @@ fn the_pictures_of_the_documentation_are_what_their_script_draws() {
         assert!(same, "{} differs: run docs/pictures.sh target/release/fantail", name.display());
     }
 }
+
+/// A text of a picture: its class, place, anchor and words.
+fn labels(svg: &str) -> Vec<(f64, f64, String, String)> {
+    let attribute = |line: &str, name: &str| {
+        line.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| Some(rest.split_once('"')?.0.to_owned()))
+    };
+    let label = |line: &str| {
+        let place = |name| attribute(line, name)?.parse::<f64>().ok();
+        let words = line.split_once('>')?.1.split_once('<')?.0.to_owned();
+        let anchor = attribute(line, "text-anchor").unwrap_or_else(|| "start".to_owned());
+        Some((place("x")?, place("y")?, anchor, words))
+    };
+    svg.lines().filter(|line| line.starts_with("<text class=\"m\"")).filter_map(label).collect()
+}
+
+/// However long or short times are, labels are in the picture and apart from each other.
+#[test]
+fn labels_have_room_at_any_scale() {
+    let folder = Folder::new();
+    let check = |args: &[&str]| {
+        let file = folder.path("picture.svg");
+        succeeds(&[args, &["--plot", &file]].concat());
+        let labels = labels(&std::fs::read_to_string(&file).unwrap());
+        let span = |(x, _, anchor, words): &(f64, f64, String, String)| {
+            let width = 6.2 * words.chars().count() as f64;
+            let start = match anchor.as_str() {
+                "start" => *x,
+                "middle" => x - width / 2.0,
+                _ => x - width,
+            };
+            (start, start + width)
+        };
+        for (i, label) in labels.iter().enumerate().filter(|(_, label)| label.2 != "start") {
+            let (start, end) = span(label);
+            // The label of the y axis is to the left.
+            let least = if label.2 == "end" { 24.0 } else { 0.0 };
+            assert!(start >= least && end <= 880.0, "{args:?}: {label:?}");
+            for other in labels[..i].iter().filter(|other| other.1 == label.1 && other.2 == label.2) {
+                let (from, to) = span(other);
+                assert!(to <= start || end <= from, "{args:?}: {other:?} and {label:?}");
+            }
+        }
+    };
+    let law = |law: &'static str| ["-n", "5", "-l", law];
+    check(&["-n", "1000000000", "-l", "weibull:shape=0.05,scale=1s"]);
+    check(&law("lognormal:median=1s,sigma=20"));
+    check(&law("lognormal:median=1s,sigma=0.000001"));
+    check(&law("pareto:xm=1ns,alpha=0.01"));
+    check(&law("exponential:mean=1e15s"));
+    check(&law("exponential:mean=1e-15s"));
+    check(&[&law("lognormal:median=1s,sigma=20")[..], &["-s", "all", "-s", "race:2"]].concat());
+    check(&[&law("lognormal:median=1s,sigma=0.6")[..], &["--sweep", "sigma=0.1..30"]].concat());
+    check(&[&law("lognormal:median=1s,sigma=0.6")[..], &["--sweep", "deadline=1ns..8000h"]].concat());
+    check(&["-l", "lognormal:median=1s,sigma=20", "--sweep", "n=1..1000000000"]);
+}
