@@ -7,7 +7,7 @@ import { Browser, frame } from "./page.mjs";
 const FOLDER = fileURLToPath(new URL("../../../../docs/pictures/", import.meta.url));
 
 const PICTURES = [
-  { name: "lab", hash: "strategy=hedge&n=10&seed=4", width: 1400, height: 800, colorScheme: "light", at: null },
+  { name: "lab", hash: "strategy=hedge&n=10&seed=4", width: 1400, height: 780, colorScheme: "light", at: null },
   { name: "lab-dark", hash: "strategy=first&n=8&deadline=2.5s&at-least=3&seed=4", width: 1160, height: 620, colorScheme: "dark", at: "#curves" },
   { name: "lab-narrow", hash: "strategy=first&n=100&k=90", width: 360, height: 1500, colorScheme: "light", at: "#readouts" },
 ];

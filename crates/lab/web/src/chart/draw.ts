@@ -166,9 +166,9 @@ function names(chart: Chart, frame: Frame): SVGElement[] {
     .filter(({ y }) => Number.isFinite(y))
     .sort((a, b) => b.y - a.y);
   let edge = Infinity;
-  return ends.map(({ column, y }) => {
+  return ends.flatMap(({ column, y }) => {
     edge = Math.min(y, edge - 13);
-    return s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
+    return edge < frame.top - 12 ? [] : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
   });
 }
 

@@ -8,7 +8,9 @@ import type { Line } from "./view.ts";
 export function lines(state: State): Line[] {
   const kinds: Kind[] = ["all", "first", "hedge", "race"];
   if (state.kind === "own") kinds.push("own");
-  const found = kinds.map((kind): Line => ({ name: strategy(state, kind), hue: kind, kind, words: words(state, kind), current: kind === state.kind }));
+  // The deadline is everyone's, so no name needs it.
+  const free = { ...state, deadline: "" };
+  const found = kinds.map((kind): Line => ({ name: strategy(free, kind), hue: kind, kind, words: words(state, kind), current: kind === state.kind }));
   if (state.pin) found.push(pinned(state));
   return found;
 }
@@ -23,6 +25,7 @@ function pinned(state: State): Line {
     pin.atLeast === state.atLeast ? "" : `at least ${pin.atLeast ?? "as stated"}`,
     pin.rhoJob === state.rhoJob && pin.rhoBranch === state.rhoBranch ? "" : `rho ${pin.rhoJob}, ${pin.rhoBranch}`,
   ];
-  const name = ["A: " + strategy(pin), ...differs.filter(Boolean)].join(", ");
+  const named = pin.deadline === state.deadline ? { ...pin, deadline: "" } : pin;
+  const name = [`A: ${strategy(named)}`, ...differs.filter(Boolean)].join(", ");
   return { name, hue: "pinned", kind: null, words: words(pin), current: false };
 }

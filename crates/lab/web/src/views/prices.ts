@@ -52,7 +52,7 @@ export class Prices {
     const height = this.#prices.length * row + 8;
     const says = this.#prices.map(({ line, requests, busy }) => `${line.name}: ${change(requests)} requests, ${change(busy)} busy time`).join("; ");
     const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `What copies cost. ${says}` });
-    const left = Math.min(130, width * 0.34);
+    const left = Math.min(14 + 7 * Math.max(...this.#prices.map(({ line }) => line.name.length)), width * 0.45);
     const room = width - left - 130;
     this.#prices.forEach(({ line, requests, busy }, i) => {
       const y = 6 + i * row;
