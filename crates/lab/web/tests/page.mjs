@@ -49,14 +49,14 @@ export class Browser {
     this.requests = [];
   }
 
-  /** The page with this state. */
-  async page(hash = "") {
+  /** The page with this state, at another address if there is one. */
+  async page(hash = "", address = ADDRESS) {
     const page = await this.context.newPage();
     page.setDefaultTimeout(20_000);
     page.on("pageerror", (error) => this.errors.push(String(error.stack ?? error)));
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && this.errors.push(message.text()));
-    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || request.url().startsWith(ADDRESS) || this.requests.push(request.url()));
-    await page.goto(ADDRESS + (hash ? `#${hash}` : ""));
+    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || request.url().startsWith(address) || this.requests.push(request.url()));
+    await page.goto(address + (hash ? `#${hash}` : ""));
     await page.waitForSelector("#exact-p50, .refused");
     return page;
   }
