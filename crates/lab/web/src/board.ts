@@ -19,7 +19,11 @@ export class Board {
   #scene: Scene | null = null;
 
   constructor() {
-    addEventListener("beforeprint", () => this.#seen.all());
+    // Paper waits for nothing.
+    addEventListener("beforeprint", () => {
+      this.#seen.all();
+      while (this.#queue.length > 0) this.#next();
+    });
   }
 
   add(element: Element, draw: Draw): void {

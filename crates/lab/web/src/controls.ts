@@ -3,11 +3,34 @@
 import { byId } from "./dom.ts";
 import type { Check, Law } from "./face.ts";
 import type { Model } from "./model.ts";
-import { DEFAULTS, type Kind, LANES, MOST_WORKERS, type State, type Store, lognormal, strategy, words } from "./state.ts";
+import {
+  DEFAULTS,
+  type Kind,
+  LANES,
+  MOST_WORKERS,
+  type State,
+  type Store,
+  lognormal,
+  strategy,
+  words,
+} from "./state.ts";
 import { duration, percent } from "./text.ts";
 
 /** Where the slider of workers can stand: each up to the lanes, then further and further apart. */
-const STOPS = [...Array.from({ length: LANES }, (_, i) => i + 1), 20, 24, 32, 48, 64, 100, 128, 200, 256, 500, 1_000];
+const STOPS = [
+  ...Array.from({ length: LANES }, (_, i) => i + 1),
+  20,
+  24,
+  32,
+  48,
+  64,
+  100,
+  128,
+  200,
+  256,
+  500,
+  1_000,
+];
 
 /** What a control changes, or `null` where its text is none. */
 type Change = (text: string) => Partial<State> | null;
@@ -23,7 +46,8 @@ export class Controls {
     this.#model = model;
     this.#commit = commit;
     byId<HTMLFormElement>("controls").addEventListener("submit", (event) => event.preventDefault());
-    for (const radio of this.#kinds()) radio.addEventListener("change", () => this.#set({ kind: radio.value as Kind }));
+    for (const radio of this.#kinds())
+      radio.addEventListener("change", () => this.#set({ kind: radio.value as Kind }));
     this.#strategies();
     this.#branches();
     this.#latency();
@@ -54,7 +78,12 @@ export class Controls {
       ...(law && { sigma: law.sigma, "sigma-slide": law.sigma, median: law.median, unit: law.unit }),
     };
     // Under another law they keep what they had, and lead back from it.
-    if (!law) for (const [id, value] of [["sigma", 0.6], ["median", 1]] as const) byId<HTMLInputElement>(id).value ||= String(value);
+    if (!law)
+      for (const [id, value] of [
+        ["sigma", 0.6],
+        ["median", 1],
+      ] as const)
+        byId<HTMLInputElement>(id).value ||= String(value);
     for (const [id, text] of Object.entries(texts)) {
       const control = byId<HTMLInputElement>(id);
       const typing = document.activeElement === control && ["text", "number"].includes(control.type);
@@ -62,7 +91,9 @@ export class Controls {
     }
     byId("n-slide").setAttribute("aria-valuetext", `${state.n} workers`);
     byId("k-of").textContent = String(state.n);
-    byId("sigma-slide").closest("fieldset")?.classList.toggle("other-law", law === null);
+    byId("sigma-slide")
+      .closest("fieldset")
+      ?.classList.toggle("other-law", law === null);
     this.#judge(state);
   }
 
@@ -84,7 +115,13 @@ export class Controls {
       const place = placeOf(state, problem);
       said.set(place, [...(said.get(place) ?? []), problem.message]);
     }
-    for (const [id, name] of [["law", "law"], ["strategy", "own"], ["deadline", "deadline"], ["rho", "rho-job"], ["n", "n"]] as const) {
+    for (const [id, name] of [
+      ["law", "law"],
+      ["strategy", "own"],
+      ["deadline", "deadline"],
+      ["rho", "rho-job"],
+      ["n", "n"],
+    ] as const) {
       const text = (said.get(id) ?? []).join("\n");
       const place = byId(`error-${id}`);
       if (place.textContent !== text) place.textContent = text;
@@ -111,8 +148,12 @@ export class Controls {
 
   #latency(): void {
     const composed = (): Partial<State> | null => {
-      const [median, unit, sigma] = ["median", "unit", "sigma"].map((id) => byId<HTMLInputElement>(id).value.trim());
-      return Number(median) > 0 && Number(sigma) > 0 ? { law: `lognormal:median=${median}${unit},sigma=${sigma}` } : null;
+      const [median, unit, sigma] = ["median", "unit", "sigma"].map((id) =>
+        byId<HTMLInputElement>(id).value.trim(),
+      );
+      return Number(median) > 0 && Number(sigma) > 0
+        ? { law: `lognormal:median=${median}${unit},sigma=${sigma}` }
+        : null;
     };
     this.#on("sigma-slide", (text) => {
       byId<HTMLInputElement>("sigma").value = text;
@@ -157,7 +198,12 @@ export class Controls {
   }
 }
 
-function whole(text: string, low: number, high: number, patch: (value: number) => Partial<State>): Partial<State> | null {
+function whole(
+  text: string,
+  low: number,
+  high: number,
+  patch: (value: number) => Partial<State>,
+): Partial<State> | null {
   const value = Number(text);
   return text.trim() !== "" && Number.isInteger(value) && value >= low && value <= high ? patch(value) : null;
 }

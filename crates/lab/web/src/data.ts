@@ -15,7 +15,12 @@ export class Data {
   readonly #store: Store;
   readonly #model: Model;
   readonly #commit: () => void;
-  readonly #paste = h("textarea", { id: "paste", rows: 4, spellcheck: "false", placeholder: "p50=0.8s, p95=1.5s, p99=2.4s\nor numbers: 0.41 0.39 1.2 …\nor a table with a header" });
+  readonly #paste = h("textarea", {
+    id: "paste",
+    rows: 4,
+    spellcheck: "false",
+    placeholder: "p50=0.8s, p95=1.5s, p99=2.4s\nor numbers: 0.41 0.39 1.2 …\nor a table with a header",
+  });
   readonly #found = h("div", { "aria-live": "polite" });
   readonly #percentiles = new Map<string, string>();
   #kept = 0;
@@ -28,7 +33,13 @@ export class Data {
     const use = h("button", { type: "button", class: "primary", id: "use-paste" }, "Use these");
     use.addEventListener("click", () => this.#text(this.#paste.value));
     file.addEventListener("change", () => file.files?.[0] && void this.#file(file.files[0]));
-    const drop = h("div", { class: "drop", id: "drop" }, h("label", { for: "paste" }, "Percentiles, numbers, or a table"), this.#paste, h("div", { class: "buttons" }, use, h("label", { class: "pick" }, "or a file: ", file)));
+    const drop = h(
+      "div",
+      { class: "drop", id: "drop" },
+      h("label", { for: "paste" }, "Percentiles, numbers, or a table"),
+      this.#paste,
+      h("div", { class: "buttons" }, use, h("label", { class: "pick" }, "or a file: ", file)),
+    );
     drop.addEventListener("dragover", (event) => {
       event.preventDefault();
       drop.classList.add("over");
@@ -40,7 +51,15 @@ export class Data {
       const dropped = event.dataTransfer?.files[0];
       if (dropped) void this.#file(dropped);
     });
-    host.append(h("p", { class: "prose" }, "Three percentiles are enough; a law is fitted through them. Numbers and tables become the law that they are: every figure and picture of this page then uses it. Nothing leaves the page."), drop, this.#found);
+    host.append(
+      h(
+        "p",
+        { class: "prose" },
+        "Three percentiles are enough; a law is fitted through them. Numbers and tables become the law that they are: every figure and picture of this page then uses it. Nothing leaves the page.",
+      ),
+      drop,
+      this.#found,
+    );
   }
 
   /** What stands for measured latencies where they can’t be sent along: percentiles of them. */
@@ -49,7 +68,10 @@ export class Data {
   }
 
   #text(text: string): void {
-    const law = text.trim().replaceAll(/\s*([,=])\s*/g, "$1").replaceAll(/\s+/g, ",");
+    const law = text
+      .trim()
+      .replaceAll(/\s*([,=])\s*/g, "$1")
+      .replaceAll(/\s+/g, ",");
     const percentiles = /^p?[\d.]+=/.test(law);
     if (!percentiles) return this.#bytes(new TextEncoder().encode(text));
     const { problems } = this.#model.check({ n: 1, latency: law, strategies: ["all"] });
@@ -59,7 +81,11 @@ export class Data {
   }
 
   async #file(file: File): Promise<void> {
-    if (file.size > MOST_BYTES) return this.#say(`${file.name} has ${count(file.size, "byte", "bytes")}, expected at most ${count(MOST_BYTES, "byte", "bytes")}.`, true);
+    if (file.size > MOST_BYTES)
+      return this.#say(
+        `${file.name} has ${count(file.size, "byte", "bytes")}, expected at most ${count(MOST_BYTES, "byte", "bytes")}.`,
+        true,
+      );
     this.#bytes(new Uint8Array(await file.arrayBuffer()));
   }
 
@@ -72,7 +98,11 @@ export class Data {
   /** Asks which column, and in which unit. */
   #choose(found: FileFound): void {
     const column = h("select", { id: "column" });
-    found.columns.forEach(({ name, numbers }, i) => column.append(h("option", { value: i }, `${name || `column ${i + 1}`} (${count(numbers, "number", "numbers")})`)));
+    found.columns.forEach(({ name, numbers }, i) =>
+      column.append(
+        h("option", { value: i }, `${name || `column ${i + 1}`} (${count(numbers, "number", "numbers")})`),
+      ),
+    );
     column.value = String(found.likeliest);
     const unit = h("select", { id: "column-unit" }, ...UNITS.map((name) => h("option", { value: name }, name)));
     const guess = (): void => {
@@ -87,7 +117,10 @@ export class Data {
       keep();
     });
     unit.addEventListener("change", keep);
-    this.#found.replaceChildren(h("div", { class: "pair" }, h("label", {}, "Column ", column), h("label", {}, "Unit of bare numbers ", unit)), told);
+    this.#found.replaceChildren(
+      h("div", { class: "pair" }, h("label", {}, "Column ", column), h("label", {}, "Unit of bare numbers ", unit)),
+      told,
+    );
     keep();
   }
 
@@ -101,13 +134,29 @@ export class Data {
   }
 
   #described(law: LawFound): HTMLElement[] {
-    const parts = [h("p", { id: "data-law" }, `${count(law.count, "latency", "latencies")}, from ${duration(law.least_s)} to ${duration(law.most_s)}. Every view uses them as they are.`)];
-    if (law.refused) parts.push(h("p", { class: "note" }, `${count(law.refused, "cell was", "cells were")} left out: ${law.refusals.join("; ")}${law.refused > law.refusals.length ? " …" : ""}`));
+    const parts = [
+      h(
+        "p",
+        { id: "data-law" },
+        `${count(law.count, "latency", "latencies")}, from ${duration(law.least_s)} to ${duration(law.most_s)}. Every view uses them as they are.`,
+      ),
+    ];
+    if (law.refused)
+      parts.push(
+        h(
+          "p",
+          { class: "note" },
+          `${count(law.refused, "cell was", "cells were")} left out: ${law.refusals.join("; ")}${law.refused > law.refusals.length ? " …" : ""}`,
+        ),
+      );
     const { percentiles } = law;
     if (percentiles) {
       const fit = h("button", { type: "button", id: "use-fit" }, "Use a law through their percentiles");
       fit.addEventListener("click", () => this.#use(percentiles));
-      parts.push(h("p", {}, fit, " ", h("code", {}, percentiles)), h("p", { class: "note" }, "Links and commands carry these percentiles, not the latencies."));
+      parts.push(
+        h("p", {}, fit, " ", h("code", {}, percentiles)),
+        h("p", { class: "note" }, "Links and commands carry these percentiles, not the latencies."),
+      );
     }
     return parts;
   }

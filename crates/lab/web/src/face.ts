@@ -35,7 +35,12 @@ export interface Predicted {
 export interface Explained {
   readonly p99_s: number | null;
   readonly complete: number;
-  readonly levers: readonly { readonly change: string; readonly p99_s: number | null; readonly complete: number; readonly price: string }[];
+  readonly levers: readonly {
+    readonly change: string;
+    readonly p99_s: number | null;
+    readonly complete: number;
+    readonly price: string;
+  }[];
   readonly traps: readonly { readonly trap: string; readonly text: string }[];
 }
 
@@ -97,14 +102,22 @@ export interface Attempt {
   /** 0 is the primary. */
   readonly number: number;
   readonly role: "primary" | "copy" | "failover";
-  readonly spans: readonly { readonly doing: "waits" | "queues" | "runs"; readonly from_s: number; readonly to_s: number | null }[];
+  readonly spans: readonly {
+    readonly doing: "waits" | "queues" | "runs";
+    readonly from_s: number;
+    readonly to_s: number | null;
+  }[];
   readonly end: "won" | "answered" | "failed" | "timed out" | "turned away" | "refused" | "dropped" | null;
   readonly end_s: number | null;
 }
 
 /** What there is to say of words before anything is computed. */
 export interface Check {
-  readonly problems: readonly { readonly field: string; readonly column: number | null; readonly message: string }[];
+  readonly problems: readonly {
+    readonly field: string;
+    readonly column: number | null;
+    readonly message: string;
+  }[];
   readonly law: Law | null;
   readonly plans: readonly (PlanRead | null)[];
 }
@@ -139,8 +152,17 @@ export interface Panel {
   readonly title: string;
   readonly x: PictureAxis;
   readonly y: PictureAxis;
-  readonly bands: readonly { readonly name: string; readonly strength: number; readonly points: readonly (readonly [number, number | null, number | null])[] }[];
-  readonly curves: readonly { readonly name: string; readonly tone: number; readonly reference: boolean; readonly points: readonly (readonly [number, number | null])[] }[];
+  readonly bands: readonly {
+    readonly name: string;
+    readonly strength: number;
+    readonly points: readonly (readonly [number, number | null, number | null])[];
+  }[];
+  readonly curves: readonly {
+    readonly name: string;
+    readonly tone: number;
+    readonly reference: boolean;
+    readonly points: readonly (readonly [number, number | null])[];
+  }[];
   readonly marks: readonly { readonly name: string; readonly at: number }[];
 }
 

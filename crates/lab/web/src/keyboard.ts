@@ -25,8 +25,14 @@ export class Keyboard {
   }
 
   #press(event: KeyboardEvent): void {
-    if (!this.#on || event.ctrlKey || event.metaKey || event.altKey || this.#dialog.open || takesText(event.target)) return;
-    if (event.key === " " && event.target instanceof Element && event.target.closest("button, a, summary, input, select")) return;
+    if (!this.#on || event.ctrlKey || event.metaKey || event.altKey || this.#dialog.open || takesText(event.target))
+      return;
+    if (
+      event.key === " " &&
+      event.target instanceof Element &&
+      event.target.closest("button, a, summary, input, select")
+    )
+      return;
     const command = this.#commands.find((command) => command.key === event.key);
     if (!command) return;
     event.preventDefault();
@@ -39,10 +45,21 @@ export class Keyboard {
     toggle.addEventListener("change", () => this.#switch(toggle.checked));
     const close = h("button", { type: "button", class: "primary" }, "Close");
     close.addEventListener("click", () => this.#dialog.close());
-    const rows = this.#commands.map(({ key, says }) => h("tr", {}, h("td", {}, h("kbd", {}, key === " " ? "Space" : key)), h("td", {}, says)));
+    const rows = this.#commands.map(({ key, says }) =>
+      h("tr", {}, h("td", {}, h("kbd", {}, key === " " ? "Space" : key)), h("td", {}, says)),
+    );
     this.#dialog.replaceChildren(
       h("h2", { id: "help-title" }, "Keys"),
-      h("table", {}, h("thead", { class: "hidden" }, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))), h("tbody", {}, ...rows)),
+      h(
+        "table",
+        {},
+        h(
+          "thead",
+          { class: "hidden" },
+          h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does")),
+        ),
+        h("tbody", {}, ...rows),
+      ),
       h("p", { class: "note" }, "Tab and arrows move through all controls, as everywhere."),
       h("p", {}, h("label", {}, toggle, " Use these keys")),
       close,
@@ -72,6 +89,7 @@ function remembered(): boolean {
 /** Whether letters typed here mean themselves. */
 function takesText(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  if (target instanceof HTMLInputElement) return !["radio", "checkbox", "range", "button", "file"].includes(target.type);
+  if (target instanceof HTMLInputElement)
+    return !["radio", "checkbox", "range", "button", "file"].includes(target.type);
   return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement || target.isContentEditable;
 }

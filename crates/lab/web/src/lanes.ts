@@ -1,62 +1,12 @@
 // One job as lanes: a bar for each attempt, and lines for what the job waited for.
 
-import { fresh, h, s } from "./dom.ts";
-import type { Attempt, Job, Lane, Lanes } from "./face.ts";
-import type { Hue } from "./look.ts";
-import { duration, tick } from "./text.ts";
 import { type Axis, ticks } from "./chart/scale.ts";
+import { fresh, h, s } from "./dom.ts";
+import type { Job, Lane, Lanes } from "./face.ts";
+import { FATES, type Fate, fate, sentence, settled, started, would } from "./fates.ts";
+import type { Hue } from "./look.ts";
 import { strip } from "./strip.ts";
-
-/** How an attempt is drawn: by what became of it. */
-export type Fate = "won" | "copy" | "lost" | "missed" | "unneeded" | "cancelled" | "failed";
-
-export const FATES: readonly [Fate, string][] = [
-  ["won", "answered"],
-  ["copy", "a copy answered"],
-  ["lost", "lost to another attempt"],
-  ["missed", "cut by a deadline"],
-  ["unneeded", "no longer needed"],
-  ["cancelled", "cancelled"],
-  ["failed", "failed"],
-];
-
-export function fate(lane: Lane, attempt: Attempt): Fate {
-  switch (attempt.end) {
-    case "won":
-      return attempt.role === "primary" ? "won" : "copy";
-    case "failed":
-    case "timed out":
-    case "turned away":
-      return "failed";
-    default:
-      break;
-  }
-  switch (lane.outcome) {
-    case "answered":
-      return "lost";
-    case "missed":
-      return "missed";
-    case "unneeded":
-      return "unneeded";
-    default:
-      return "cancelled";
-  }
-}
-
-/** When a lane settled. */
-export function settled(lane: Lane): number {
-  const won = lane.attempts.find((attempt) => attempt.end === "won");
-  return won?.end_s ?? Math.max(0, ...lane.attempts.map((attempt) => attempt.end_s ?? Infinity));
-}
-
-/** When an attempt began to run; `null` when it never did. */
-const started = (attempt: Attempt): number | null => attempt.spans.find((span) => span.doing === "runs")?.from_s ?? null;
-
-/** When a primary would have answered if nothing had cut it; `null` where that is not known. */
-export function would(attempt: Attempt, luck: number | undefined): number | null {
-  const from = started(attempt);
-  return attempt.number === 0 && attempt.end === "dropped" && from !== null && luck !== undefined ? from + luck : null;
-}
+import { duration, tick } from "./text.ts";
 
 /** A picture of a job that is revealed as time goes by. */
 export interface Picture {
@@ -85,10 +35,6 @@ export function spanOf({ lanes, luck }: Job): number {
   return longest > 0 ? longest * 1.04 : 1;
 }
 
-/** When something happens in a job. */
-export const moments = ({ lanes }: Job): number[] =>
-  lanes.branches.flatMap((lane) => lane.attempts.flatMap((attempt) => [started(attempt), attempt.end_s])).filter((at) => at !== null);
-
 export function picture(job: Job, { hue, span, width, named }: Layout): Picture {
   const { branches } = job.lanes;
   const many = branches.length > 16;
@@ -99,7 +45,14 @@ export function picture(job: Job, { hue, span, width, named }: Layout): Picture 
   const height = TOP + rows + 34;
   const id = fresh("lanes");
   const x = (seconds: number): number => (Math.min(seconds, span * 1.2) / span) * inner;
-  const svg = s("svg", { class: `chart lanes h-${hue}`, width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-t` });
+  const svg = s("svg", {
+    class: `chart lanes h-${hue}`,
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-labelledby": `${id}-t`,
+  });
   svg.append(s("title", { id: `${id}-t` }, sentence(job.lanes)));
   const clip = s("rect", { x: 0, y: 0, width: inner, height });
   svg.append(s("defs", {}, s("clipPath", { id }, clip), ...hatches(id)));
@@ -110,7 +63,13 @@ export function picture(job: Job, { hue, span, width, named }: Layout): Picture 
   else {
     branches.forEach((lane, i) => {
       const y = TOP + i * ROW;
-      svg.append(s("text", { x: left - 8, y: y + 15, "text-anchor": "end", class: lane.required ? "" : "optional" }, named ? lane.name : String(i + 1)));
+      svg.append(
+        s(
+          "text",
+          { x: left - 8, y: y + 15, "text-anchor": "end", class: lane.required ? "" : "optional" },
+          named ? lane.name : String(i + 1),
+        ),
+      );
       bars.append(...attempts(lane, job.luck[i], y, x, id));
       if (!status) return;
       const text = s("text", { x: inner + 8, y: y + 15, class: "status" }, ends(lane));
@@ -126,19 +85,11 @@ export function picture(job: Job, { hue, span, width, named }: Layout): Picture 
     clip.setAttribute("transform", `scale(${share} 1)`);
     head.setAttribute("transform", `translate(${share * inner} 0)`);
     head.setAttribute("visibility", over ? "hidden" : "visible");
-    for (const { element, at } of labels) element.setAttribute("visibility", over || at <= now ? "visible" : "hidden");
+    for (const { element, at } of labels)
+      element.setAttribute("visibility", over || at <= now ? "visible" : "hidden");
   };
   reveal(0, true);
   return { svg, reveal };
-}
-
-/** What became of the job, in a sentence. */
-export function sentence(lanes: Lanes): string {
-  const answered = lanes.branches.filter((lane) => lane.outcome === "answered").length;
-  const copies = lanes.branches.filter((lane) => lane.attempts.some((attempt) => attempt.role === "copy" && attempt.end === "won")).length;
-  const won = copies ? `, ${copies} by a copy` : "";
-  const end = lanes.verdict === null ? "never ends" : `${lanes.verdict} after ${duration(lanes.elapsed_s)}`;
-  return `Run ${lanes.job + 1}: ${end}; ${answered} of ${lanes.branches.length} answered${won}`;
 }
 
 function ends(lane: Lane): string {
@@ -147,7 +98,13 @@ function ends(lane: Lane): string {
   return won ? `${won.role === "primary" ? "" : "copy "}${duration(won.end_s)}` : "answered";
 }
 
-function attempts(lane: Lane, luck: number | undefined, y: number, x: (seconds: number) => number, id: string): SVGElement[] {
+function attempts(
+  lane: Lane,
+  luck: number | undefined,
+  y: number,
+  x: (seconds: number) => number,
+  id: string,
+): SVGElement[] {
   const rows = Math.max(1, lane.attempts.length);
   const thick = Math.max(1.5, Math.min(14, (ROW - 4) / rows - (rows > 1 ? 1 : 0)));
   return lane.attempts.flatMap((attempt, row) => {
@@ -156,13 +113,23 @@ function attempts(lane: Lane, luck: number | undefined, y: number, x: (seconds: 
     const became = fate(lane, attempt);
     const parts = attempt.spans.flatMap(({ doing, from_s, to_s }): SVGElement[] => {
       const [from, to] = [x(from_s), x(to_s ?? Infinity)];
-      if (doing !== "runs") return [s("line", { class: doing === "waits" ? "waited" : "waited queued", x1: from, x2: to, y1: middle, y2: middle })];
+      if (doing !== "runs")
+        return [
+          s("line", {
+            class: doing === "waits" ? "waited" : "waited queued",
+            x1: from,
+            x2: to,
+            y1: middle,
+            y2: middle,
+          }),
+        ];
       const box = { x: from, y: top, width: Math.max(1, to - from), height: thick, rx: Math.min(3, thick / 2) };
       const bar = s("rect", { ...box, class: `bar ${became}` });
       return became === "won" ? [bar] : [bar, s("rect", { ...box, class: "over", fill: `url(#${id}-${became})` })];
     });
     const later = would(attempt, luck);
-    if (later !== null && attempt.end_s !== null && later > attempt.end_s) parts.push(s("line", { class: "ghost", x1: x(attempt.end_s), x2: x(later), y1: middle, y2: middle }));
+    if (later !== null && attempt.end_s !== null && later > attempt.end_s)
+      parts.push(s("line", { class: "ghost", x1: x(attempt.end_s), x2: x(later), y1: middle, y2: middle }));
     return parts;
   });
 }
@@ -173,9 +140,13 @@ function axis(span: number, inner: number, bottom: number): SVGElement {
   for (const value of ticks(scale, Math.max(2, Math.floor(inner / 70)))) {
     const at = (value / span) * inner;
     group.append(s("line", { class: "grid", x1: at, x2: at, y1: TOP - 4, y2: bottom }));
-    group.append(s("text", { x: at, y: bottom + 16, "text-anchor": value === 0 ? "start" : "middle" }, tick(value)));
+    group.append(
+      s("text", { x: at, y: bottom + 16, "text-anchor": value === 0 ? "start" : "middle" }, tick(value)),
+    );
   }
-  group.append(s("text", { x: inner, y: bottom + 32, "text-anchor": "end", class: "label" }, "time since the job’s start"));
+  group.append(
+    s("text", { x: inner, y: bottom + 32, "text-anchor": "end", class: "label" }, "time since the job’s start"),
+  );
   return group;
 }
 
@@ -185,9 +156,15 @@ function lines(lanes: Lanes, x: (seconds: number) => number, inner: number, bott
   const all: [string, number | null, string][] = [
     ["hedge", due, `hedge ${duration(due)}`],
     ["deadline", lanes.deadline_s, `deadline ${duration(lanes.deadline_s)}`],
-    ["barrier", lanes.elapsed_s, `${lanes.verdict === "complete" ? "barrier" : lanes.verdict} ${duration(lanes.elapsed_s)}`],
+    [
+      "barrier",
+      lanes.elapsed_s,
+      `${lanes.verdict === "complete" ? "barrier" : lanes.verdict} ${duration(lanes.elapsed_s)}`,
+    ],
   ];
-  const shown = all.flatMap(([name, at, label]) => (at !== null && at > 0 && x(at) <= inner + 1 ? [{ name, place: x(at), label }] : []));
+  const shown = all.flatMap(([name, at, label]) =>
+    at !== null && at > 0 && x(at) <= inner + 1 ? [{ name, place: x(at), label }] : [],
+  );
   return shown.map(({ name, place, label }, i) => {
     const late = place + label.length * 6.6 + 6 > inner;
     const y = i % 2 === 0 ? 11 : 24;
@@ -198,7 +175,11 @@ function lines(lanes: Lanes, x: (seconds: number) => number, inner: number, bott
 
 function hatches(id: string): SVGElement[] {
   const pattern = (name: Fate, size: number, d: string): SVGElement =>
-    s("pattern", { id: `${id}-${name}`, width: size, height: size, patternUnits: "userSpaceOnUse" }, s("path", { d, class: `hatch ${name}` }));
+    s(
+      "pattern",
+      { id: `${id}-${name}`, width: size, height: size, patternUnits: "userSpaceOnUse" },
+      s("path", { d, class: `hatch ${name}` }),
+    );
   return [
     pattern("copy", 6, "M-1 7L7 -1M-1 1L1 -1M5 7L7 5"),
     pattern("missed", 6, "M0 0L6 6M6 0L0 6"),
@@ -210,41 +191,29 @@ function hatches(id: string): SVGElement[] {
 
 /** What the bars mean: those that can be seen. */
 export function key({ lanes, luck }: Job): HTMLElement {
-  const all = lanes.branches.flatMap((lane, i) => lane.attempts.map((attempt) => ({ lane, attempt, luck: luck[i] })));
-  const seen = new Set(all.filter(({ attempt }) => started(attempt) !== null).map(({ lane, attempt }) => fate(lane, attempt)));
+  const all = lanes.branches.flatMap((lane, i) =>
+    lane.attempts.map((attempt) => ({ lane, attempt, luck: luck[i] })),
+  );
+  const seen = new Set(
+    all.filter(({ attempt }) => started(attempt) !== null).map(({ lane, attempt }) => fate(lane, attempt)),
+  );
   const list = h("ul", { class: "legend", "aria-hidden": "true" });
-  const sample = (...parts: (SVGElement | null)[]): SVGElement => s("svg", { class: "chart lanes", width: 28, height: 12 }, ...parts);
+  const sample = (...parts: (SVGElement | null)[]): SVGElement =>
+    s("svg", { class: "chart lanes", width: 28, height: 12 }, ...parts);
   const id = fresh("key");
   for (const [name, text] of FATES) {
     if (!seen.has(name)) continue;
     const box = { x: 0.5, y: 0.5, width: 27, height: 11, rx: 3 };
     const over = name === "won" ? null : s("rect", { ...box, class: "over", fill: `url(#${id}-${name})` });
-    list.append(h("li", {}, sample(s("defs", {}, ...hatches(id)), s("rect", { ...box, class: `bar ${name}` }), over), text));
+    list.append(
+      h("li", {}, sample(s("defs", {}, ...hatches(id)), s("rect", { ...box, class: `bar ${name}` }), over), text),
+    );
   }
-  const line = (cls: string, text: string): HTMLElement => h("li", {}, sample(s("line", { class: cls, x1: 0, x2: 28, y1: 6, y2: 6 })), text);
-  if (all.some(({ attempt }) => attempt.spans.some((span) => span.doing !== "runs"))) list.append(line("waited", "waits"));
-  if (all.some(({ attempt, luck }) => would(attempt, luck) !== null)) list.append(line("ghost", "would have taken"));
+  const line = (cls: string, text: string): HTMLElement =>
+    h("li", {}, sample(s("line", { class: cls, x1: 0, x2: 28, y1: 6, y2: 6 })), text);
+  if (all.some(({ attempt }) => attempt.spans.some((span) => span.doing !== "runs")))
+    list.append(line("waited", "waits"));
+  if (all.some(({ attempt, luck }) => would(attempt, luck) !== null))
+    list.append(line("ghost", "would have taken"));
   return list;
-}
-
-/** The lanes in words. */
-export function table({ lanes }: Job): HTMLTableElement {
-  const head = ["Branch", "Outcome", "Attempt", "Started", "Ended", "What became of it"];
-  const body = h("tbody");
-  for (const lane of lanes.branches) {
-    lane.attempts.forEach((attempt, row) => {
-      const became = FATES.find(([name]) => name === fate(lane, attempt))?.[1] ?? "";
-      const cells = [row ? "" : (lane.outcome ?? "open"), attempt.role, duration(started(attempt)), duration(attempt.end_s), became];
-      body.append(h("tr", {}, h("th", { scope: "row" }, lane.name), ...cells.map((text) => h("td", {}, text))));
-    });
-  }
-  return h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), body);
-}
-
-/** The lanes in full precision. */
-export function csv({ lanes }: Job): string {
-  const rows = lanes.branches.flatMap((lane) =>
-    lane.attempts.map((attempt) => [lane.name, lane.required, lane.outcome ?? "", attempt.number, attempt.role, started(attempt) ?? "", attempt.end_s ?? "", attempt.end ?? ""].join(",")),
-  );
-  return `${["branch,required,outcome,attempt,role,started_s,ended_s,end", ...rows].join("\n")}\n`;
 }

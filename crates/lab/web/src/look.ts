@@ -1,6 +1,7 @@
 // How strategies are told apart: by colour, dash and mark, the same ones everywhere.
 
-export type Hue = "all" | "first" | "hedge" | "race" | "own" | "pinned" | "plain" | "complete" | "partial" | "failed";
+export type Hue =
+  "all" | "first" | "hedge" | "race" | "own" | "pinned" | "plain" | "complete" | "partial" | "failed";
 
 const DASHES: Readonly<Record<Hue, string>> = {
   all: "",

@@ -82,6 +82,7 @@ function show(): void {
     trials.begin(of);
   }
   board.show(scene());
+  document.title = `${current.name}, n ${state.n} – fantail lab`;
   const pinned = state.pin !== "";
   byId("pin").setAttribute("aria-pressed", String(pinned));
   byId("pin").textContent = pinned ? "Unpin A" : "Pin as A";
@@ -98,7 +99,13 @@ function views(): void {
   const verdicts = new Verdicts();
   const prices = new Prices();
   const explain = new Explain();
-  byId("curve-views").append(tail.figure.element, growth.figure.element, verdicts.figure.element, prices.element, explain.element);
+  byId("curve-views").append(
+    tail.figure.element,
+    growth.figure.element,
+    verdicts.figure.element,
+    prices.element,
+    explain.element,
+  );
   board.add(tail.figure.element, (scene) => tail.draw(scene));
   board.add(growth.figure.element, (scene) => growth.draw(scene));
   board.add(verdicts.figure.element, (scene) => verdicts.draw(scene));
@@ -123,7 +130,8 @@ async function copied(text: string, what: string): Promise<void> {
   announce((await copy(text)) ? `${what} copied` : `${what}: ${text}`, 0);
 }
 
-const link = (): void => void copied(`${location.href.split("#")[0]}#${toHash(portable()) || "strategy=all"}`, "Link");
+const link = (): void =>
+  void copied(`${location.href.split("#")[0]}#${toHash(portable()) || "strategy=all"}`, "Link");
 const predict = (): void => void copied(command(JSON.stringify(words(portable()))), "Command");
 const simulate = (): void => {
   const jobs = Math.max(BATCH, trials.runs);
@@ -134,7 +142,8 @@ const pin = (): void => {
   store.set({ pin: pin ? "" : toHash({ ...rest, pin: "" }) || "strategy=all" });
   commit();
 };
-const million = (): void => (byId("run-million").textContent === "Stop" ? trials.stop() : trials.more(1_000 * BATCH));
+const million = (): void =>
+  byId("run-million").textContent === "Stop" ? trials.stop() : trials.more(1_000 * BATCH);
 const reset = (): void => {
   stage.reset();
   trials.begin({ ...scene().current.words, seed: store.now.seed });
@@ -143,10 +152,12 @@ const go = (state: State): void => {
   store.set({ ...state, pin: store.now.pin });
   commit();
 };
-const change = (patch: (state: State) => Partial<State>): (() => void) => () => {
-  store.set(patch(store.now));
-  commit();
-};
+const change =
+  (patch: (state: State) => Partial<State>): (() => void) =>
+  () => {
+    store.set(patch(store.now));
+    commit();
+  };
 
 function buttons(): void {
   const acts: Readonly<Record<string, () => void>> = {
@@ -176,7 +187,10 @@ function keys(): void {
     says: { all: "Wait for all", first: "First k", hedge: "Hedge", race: "Race", own: "Plan in words" }[kind],
     act: () => choose(kind),
   }));
-  const sigma = (by: number): (() => void) => () => controls.sigma(by);
+  const sigma =
+    (by: number): (() => void) =>
+    () =>
+      controls.sigma(by);
   new Keyboard([
     ...kinds,
     { key: " ", says: "Run, pause, go on", act: () => stage.run() },

@@ -50,7 +50,9 @@ export class Model {
 
   /** Times by which all but these shares of the jobs have returned. */
   times(words: Words, waiting: Float64Array): Float64Array | Problem {
-    return this.#once(`times ${waiting.join()}`, words, () => this.#read(words, (exact) => exact.times(0, waiting)));
+    return this.#once(`times ${waiting.join()}`, words, () =>
+      this.#read(words, (exact) => exact.times(0, waiting)),
+    );
   }
 
   /** Where 95 % of the times of so many runs lie: two ends for each share. */

@@ -56,36 +56,72 @@ export class Readouts {
       this.#simulated.replaceChildren(h("p", { class: "note" }, busy ? "Playing runs …" : ""));
       return;
     }
-    const head = h("tr", {}, h("th", { scope: "col" }, "Simulated"), ...QUANTILES.map((name) => h("th", { scope: "col" }, name)), ...["mean", "complete", "extra requests"].map((name) => h("th", { scope: "col" }, name)));
+    const head = h(
+      "tr",
+      {},
+      h("th", { scope: "col" }, "Simulated"),
+      ...QUANTILES.map((name) => h("th", { scope: "col" }, name)),
+      ...["mean", "complete", "extra requests"].map((name) => h("th", { scope: "col" }, name)),
+    );
     const body = h("tbody", {}, simulatedRow(all, count(all.jobs, "run", "runs"), "simulated"));
     if (last) body.append(simulatedRow(last, `the last ${whole(BATCH)}`, "batch"));
     const bar = h("progress", { max: asked, value: all.jobs, "aria-label": "Runs played" });
     bar.hidden = !busy;
-    this.#simulated.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Simulated figures" }, h("table", {}, h("thead", {}, head), body)), bar);
+    this.#simulated.replaceChildren(
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Simulated figures" },
+        h("table", {}, h("thead", {}, head), body),
+      ),
+      bar,
+    );
   }
 
   #comparison(rows: readonly Row[]): HTMLElement {
     const good = rows.flatMap((row) => (row.predicted instanceof Problem ? [] : [row.predicted]));
     const verdicts = good.some((predicted) => predicted.complete !== 1);
-    const names = ["Strategy", ...QUANTILES, "mean", ...(verdicts ? ["complete", "partial", "failed"] : []), "extra requests", "extra busy"];
+    const names = [
+      "Strategy",
+      ...QUANTILES,
+      "mean",
+      ...(verdicts ? ["complete", "partial", "failed"] : []),
+      "extra requests",
+      "extra busy",
+    ];
     const body = h("tbody");
     for (const row of rows) {
       const line = h("tr", { class: row.current ? "current" : "", "data-strategy": row.name }, this.#name(row));
       const { predicted } = row;
-      if (predicted instanceof Problem) line.append(h("td", { colspan: names.length - 1, class: "refused" }, predicted.text.split("\n")[0] ?? ""));
+      if (predicted instanceof Problem)
+        line.append(h("td", { colspan: names.length - 1, class: "refused" }, predicted.text.split("\n")[0] ?? ""));
       else line.append(...cells(predicted, verdicts));
       body.append(line);
     }
     const head = h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)));
-    const table = h("table", { class: "compare" }, h("caption", { class: "hidden" }, "Strategies side by side, exact"), h("thead", {}, head), body);
-    return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Strategies side by side" }, table);
+    const table = h(
+      "table",
+      { class: "compare" },
+      h("caption", { class: "hidden" }, "Strategies side by side, exact"),
+      h("thead", {}, head),
+      body,
+    );
+    return h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Strategies side by side" },
+      table,
+    );
   }
 
   #name(row: Row): HTMLElement {
     const swatch = h("i", { class: `swatch ${row.hue}` });
     const { kind } = row;
     if (kind === null) return h("th", { scope: "row" }, swatch, row.name);
-    const button = h("button", { type: "button", class: "plain", "aria-pressed": row.current ? "true" : "false" }, swatch, row.name);
+    const button = h(
+      "button",
+      { type: "button", class: "plain", "aria-pressed": row.current ? "true" : "false" },
+      swatch,
+      row.name,
+    );
     button.addEventListener("click", () => this.#choose(kind));
     return h("th", { scope: "row" }, button);
   }
@@ -93,8 +129,13 @@ export class Readouts {
 
 function headline(row: Row, predicted: Predicted): HTMLElement {
   const list = h("dl", { class: `figures h-${row.hue}`, "aria-label": `Exact figures of ${row.name}` });
-  const add = (term: string, value: HTMLElement): void => list.append(h("div", {}, h("dt", {}, term), h("dd", {}, value)));
-  for (const name of QUANTILES) add(name, figure(`exact-${name.replace(".", "")}`, predicted.quantiles_s[name], duration(predicted.quantiles_s[name])));
+  const add = (term: string, value: HTMLElement): void =>
+    list.append(h("div", {}, h("dt", {}, term), h("dd", {}, value)));
+  for (const name of QUANTILES)
+    add(
+      name,
+      figure(`exact-${name.replace(".", "")}`, predicted.quantiles_s[name], duration(predicted.quantiles_s[name])),
+    );
   add("mean", figure("exact-mean", predicted.mean_s, duration(predicted.mean_s)));
   add("complete", figure("exact-complete", predicted.complete, percent(predicted.complete)));
   if (predicted.complete !== 1) {
@@ -104,7 +145,10 @@ function headline(row: Row, predicted: Predicted): HTMLElement {
   add("extra requests", figure("exact-requests", predicted.extra_requests, change(predicted.extra_requests)));
   add("extra busy", figure("exact-busy", predicted.extra_busy, change(predicted.extra_busy)));
   add("jobs that send a copy", figure("exact-copy", predicted.sends_copy, percent(predicted.sends_copy)));
-  add("meets a slowest-1 % branch", figure("exact-slowest", predicted.slowest_percent, percent(predicted.slowest_percent)));
+  add(
+    "meets a slowest-1 % branch",
+    figure("exact-slowest", predicted.slowest_percent, percent(predicted.slowest_percent)),
+  );
   return list;
 }
 
@@ -127,7 +171,12 @@ function cells(predicted: Predicted, verdicts: boolean): HTMLElement[] {
 
 function simulatedRow(simulated: Simulated, name: string, id: string): HTMLElement {
   const row = h("tr", {}, h("th", { scope: "row" }, name));
-  const cell = (key: string, value: number | null | undefined, ends: readonly [number | null, number | null] | null | undefined, format: (value: number | null | undefined) => string): void => {
+  const cell = (
+    key: string,
+    value: number | null | undefined,
+    ends: readonly [number | null, number | null] | null | undefined,
+    format: (value: number | null | undefined) => string,
+  ): void => {
     const high = ends?.[1] ?? Infinity;
     const band = ends ? h("small", {}, ` (${range(format(ends[0]), format(high))})`) : null;
     row.append(h("td", {}, figure(`${id}-${key.replace(".", "")}`, value, format(value)), band));

@@ -47,17 +47,34 @@ export async function served(host: HTMLElement, model: Model): Promise<void> {
 
 function show(host: HTMLElement, model: Model, { file, since_s, plans }: Served): void {
   const predictions = model.predictions({ file });
-  const predicted = new Map<string, Predicted>(predictions instanceof Problem ? [] : predictions.map((plan) => [plan.name, plan]));
+  const predicted = new Map<string, Predicted>(
+    predictions instanceof Problem ? [] : predictions.map((plan) => [plan.name, plan]),
+  );
   const rows = plans.flatMap((plan) => {
     const exact = predicted.get(plan.name);
-    const cells = (of: Omit<Measured, "name" | "jobs">): string[] => [...QUANTILES.map((name) => duration(of.quantiles_s[name])), percent(of.complete), percent(of.partial), percent(of.failed)];
-    const row = (name: string, texts: readonly string[]): HTMLElement => h("tr", {}, h("th", { scope: "row" }, name), ...texts.map((text) => h("td", {}, text)));
+    const cells = (of: Omit<Measured, "name" | "jobs">): string[] => [
+      ...QUANTILES.map((name) => duration(of.quantiles_s[name])),
+      percent(of.complete),
+      percent(of.partial),
+      percent(of.failed),
+    ];
+    const row = (name: string, texts: readonly string[]): HTMLElement =>
+      h("tr", {}, h("th", { scope: "row" }, name), ...texts.map((text) => h("td", {}, text)));
     const measured = plan.jobs ? cells(plan) : [];
-    return [...(exact ? [row(`${plan.name}, predicted`, cells(exact))] : []), row(`${plan.name}, measured over ${count(plan.jobs, "job", "jobs")}`, measured)];
+    return [
+      ...(exact ? [row(`${plan.name}, predicted`, cells(exact))] : []),
+      row(`${plan.name}, measured over ${count(plan.jobs, "job", "jobs")}`, measured),
+    ];
   });
-  const head = ["Plan", ...QUANTILES, "complete", "partial", "failed"].map((name) => h("th", { scope: "col" }, name));
+  const head = ["Plan", ...QUANTILES, "complete", "partial", "failed"].map((name) =>
+    h("th", { scope: "col" }, name),
+  );
   host.replaceChildren(
     h("h2", { class: "quiet" }, `Served from ${file.name}, for ${duration(since_s)}`),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Predicted and measured" }, h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Predicted and measured" },
+      h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)),
+    ),
   );
 }

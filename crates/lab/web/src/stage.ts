@@ -3,7 +3,8 @@
 import { announce, byId, h } from "./dom.ts";
 import type { Job } from "./face.ts";
 import type { Runner } from "./glue.ts";
-import { type Picture, csv, key, moments, picture, sentence, spanOf, table } from "./lanes.ts";
+import { csv, moments, sentence, table } from "./fates.ts";
+import { type Picture, key, picture, spanOf } from "./lanes.ts";
 import { type Model, Problem, jobOf } from "./model.ts";
 import { type Phase, Playback } from "./playback.ts";
 import type { Store } from "./state.ts";
@@ -34,8 +35,21 @@ export class Stage {
     this.#store = store;
     this.#model = model;
     this.#keep = keep;
-    const saves = files("job", () => this.#picture?.svg ?? null, () => (this.#job ? csv(this.#job) : ""));
-    host.append(h("figure", { id: "figure-job" }, this.#legend, this.#plot, this.#told, h("div", { class: "foot" }, this.#details, h("div", { class: "saves" }, ...saves))));
+    const saves = files(
+      "job",
+      () => this.#picture?.svg ?? null,
+      () => (this.#job ? csv(this.#job) : ""),
+    );
+    host.append(
+      h(
+        "figure",
+        { id: "figure-job" },
+        this.#legend,
+        this.#plot,
+        this.#told,
+        h("div", { class: "foot" }, this.#details, h("div", { class: "saves" }, ...saves)),
+      ),
+    );
     this.#details.addEventListener("toggle", () => this.#tabulate());
     byId("run").addEventListener("click", () => this.run());
     byId("step").addEventListener("click", () => this.step());

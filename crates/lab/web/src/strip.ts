@@ -2,11 +2,19 @@
 
 import { s } from "./dom.ts";
 import type { Job } from "./face.ts";
-import { type Fate, FATES, fate, settled, would } from "./lanes.ts";
+import { type Fate, FATES, fate, settled, would } from "./fates.ts";
 
 /** The bars, one path for each fate, from `top` on and `rows` high. */
-export function strip({ lanes, luck }: Job, x: (seconds: number) => number, top: number, rows: number, id: string): SVGElement {
-  const order = lanes.branches.map((lane, i) => ({ lane, at: settled(lane), luck: luck[i] })).sort((a, b) => a.at - b.at || (a.luck ?? 0) - (b.luck ?? 0));
+export function strip(
+  { lanes, luck }: Job,
+  x: (seconds: number) => number,
+  top: number,
+  rows: number,
+  id: string,
+): SVGElement {
+  const order = lanes.branches
+    .map((lane, i) => ({ lane, at: settled(lane), luck: luck[i] }))
+    .sort((a, b) => a.at - b.at || (a.luck ?? 0) - (b.luck ?? 0));
   const step = rows / order.length;
   const paths = new Map<Fate | "ghost", string>();
   const add = (name: Fate | "ghost", from: number, to: number, y: number): void => {
@@ -16,7 +24,8 @@ export function strip({ lanes, luck }: Job, x: (seconds: number) => number, top:
   order.forEach(({ lane, luck }, i) => {
     const y = top + i * step;
     for (const attempt of lane.attempts) {
-      for (const { doing, from_s, to_s } of attempt.spans) if (doing === "runs") add(fate(lane, attempt), from_s, to_s ?? Infinity, y);
+      for (const { doing, from_s, to_s } of attempt.spans)
+        if (doing === "runs") add(fate(lane, attempt), from_s, to_s ?? Infinity, y);
       const later = would(attempt, luck);
       if (later !== null && attempt.end_s !== null && later > attempt.end_s) add("ghost", attempt.end_s, later, y);
     }
@@ -26,7 +35,8 @@ export function strip({ lanes, luck }: Job, x: (seconds: number) => number, top:
     const d = paths.get(name);
     if (!d) continue;
     group.append(s("path", { d, class: name === "ghost" ? "haze" : `bar ${name}` }));
-    if (name !== "won" && name !== "ghost") group.append(s("path", { d, class: "over", fill: `url(#${id}-${name})` }));
+    if (name !== "won" && name !== "ghost")
+      group.append(s("path", { d, class: "over", fill: `url(#${id}-${name})` }));
   }
   return group;
 }

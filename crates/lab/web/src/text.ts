@@ -7,8 +7,10 @@ type Figure = number | null | undefined;
 /** What a figure that is not there looks like. */
 const NONE = "–";
 
-const shown = (format: (value: number) => string) => (value: Figure): string =>
-  value === null || value === undefined || Number.isNaN(value) ? NONE : format(value);
+const shown =
+  (format: (value: number) => string) =>
+  (value: Figure): string =>
+    value === null || value === undefined || Number.isNaN(value) ? NONE : format(value);
 
 /** A time in seconds: `812 ms`, `2.09 s`, `∞`. */
 export const duration = shown((value) => face.duration(value));
@@ -42,7 +44,8 @@ export const portion = (share: number): string => `${Number((100 * share).toPrec
 export const returned = (waiting: number): string => `${Number((100 - 100 * waiting).toPrecision(6))} %`;
 
 /** A bare number, with three significant digits or as it is if it is whole. */
-export const significant = (value: number): string => (Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(3))));
+export const significant = (value: number): string =>
+  Number.isInteger(value) ? whole(value) : String(Number(value.toPrecision(3)));
 
 /** Two numbers with their unit said once, where it is that of both: `5.36–5.63 s`. */
 export function range(low: string, high: string): string {

@@ -23,32 +23,43 @@ const EXPERIMENTS: readonly Experiment[] = [
   {
     title: "More workers, no slower call",
     text: "Wait for all, and go from one worker to sixteen. Every call is as quick as before.",
-    question: (figure) => `One worker’s job has a median of ${duration(figure({ n: 1, kind: "all" }, "p50"))}. And sixteen workers’?`,
+    question: (figure) =>
+      `One worker’s job has a median of ${duration(figure({ n: 1, kind: "all" }, "p50"))}. And sixteen workers’?`,
     unit: "s",
     from: { n: 1, kind: "all" },
     to: { n: 16, kind: "all" },
     answer: (figure) => {
       const p50 = figure({ n: 16, kind: "all" }, "p50");
       const slowest = percent(figure({ n: 16, kind: "all" }, "slowest"));
-      return { value: p50, shown: duration(p50), told: `The median of a job is now that of the slowest of sixteen. ${slowest} of the jobs, one in seven, wait for a call from the slowest 1 %.` };
+      return {
+        value: p50,
+        shown: duration(p50),
+        told: `The median of a job is now that of the slowest of sixteen. ${slowest} of the jobs, one in seven, wait for a call from the slowest 1 %.`,
+      };
     },
   },
   {
     title: "Five answers of eight",
     text: "Do without the last three answers. They are dropped the moment the fifth is in.",
-    question: (figure) => `The p99 of waiting for all eight is ${duration(figure({ n: 8, kind: "all" }, "p99"))}. And of the first five?`,
+    question: (figure) =>
+      `The p99 of waiting for all eight is ${duration(figure({ n: 8, kind: "all" }, "p99"))}. And of the first five?`,
     unit: "s",
     from: { n: 8, kind: "all" },
     to: { n: 8, kind: "first", k: 5 },
     answer: (figure) => {
       const [all, five] = [figure({ n: 8, kind: "all" }, "p99"), figure({ n: 8, kind: "first", k: 5 }, "p99")];
-      return { value: five, shown: duration(five), told: `From ${duration(all)} to ${duration(five)}: a job is late only when four of eight calls are. It costs no request, but the answers of three branches.` };
+      return {
+        value: five,
+        shown: duration(five),
+        told: `From ${duration(all)} to ${duration(five)}: a job is late only when four of eight calls are. It costs no request, but the answers of three branches.`,
+      };
     },
   },
   {
     title: "A copy of what is late",
     text: "Send a second request for each call that is still out after its own p95. Then press Run ×1,000 a few times and watch the simulated p99.",
-    question: (figure) => `The p99 of waiting for all eight is ${duration(figure({ n: 8, kind: "all" }, "p99"))}. And with copies of the slowest twentieth?`,
+    question: (figure) =>
+      `The p99 of waiting for all eight is ${duration(figure({ n: 8, kind: "all" }, "p99"))}. And with copies of the slowest twentieth?`,
     unit: "s",
     from: { n: 8, kind: "all" },
     to: { n: 8, kind: "hedge", after: "p95" },
@@ -87,15 +98,28 @@ function item(experiment: Experiment, i: number, figures: Figures, go: (state: S
   };
   const guess = h("input", { type: "number", step: "any", min: 0, id: `guess-${i}`, inputmode: "decimal" });
   const answer = h("output", { class: "answer", for: `guess-${i}` });
-  const form = h("form", {}, h("label", { for: `guess-${i}` }, experiment.question(figures)), h("span", { class: "nowrap" }, guess, ` ${experiment.unit} `, h("button", { type: "submit" }, "Reveal")));
+  const form = h(
+    "form",
+    {},
+    h("label", { for: `guess-${i}` }, experiment.question(figures)),
+    h("span", { class: "nowrap" }, guess, ` ${experiment.unit} `, h("button", { type: "submit" }, "Reveal")),
+  );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const { value, shown, told } = experiment.answer(figures);
-    const guessed = guess.value === "" ? "" : ` You said ${duration(Number(guess.value))}${near(Number(guess.value), value)}.`;
+    const guessed =
+      guess.value === "" ? "" : ` You said ${duration(Number(guess.value))}${near(Number(guess.value), value)}.`;
     answer.replaceChildren(h("strong", {}, h("data", { value }, shown)), `.${guessed} ${told}`);
     go({ ...DEFAULTS, ...experiment.to });
   });
-  return h("li", {}, h("h3", {}, experiment.title), h("p", {}, experiment.text, " ", link(experiment.from, "Start"), " · ", link(experiment.to, "End")), form, answer);
+  return h(
+    "li",
+    {},
+    h("h3", {}, experiment.title),
+    h("p", {}, experiment.text, " ", link(experiment.from, "Start"), " · ", link(experiment.to, "End")),
+    form,
+    answer,
+  );
 }
 
 function near(guess: number, value: number): string {

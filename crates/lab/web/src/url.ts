@@ -29,8 +29,10 @@ const TEXTS = [
 /** The part of the address after `#`: what differs from the defaults. */
 export function toHash(state: State): string {
   const parts = [`strategy=${state.kind}`];
-  for (const [key, field] of TEXTS) if (state[field] !== DEFAULTS[field]) parts.push(`${key}=${quote(state[field])}`);
-  for (const [key, field] of NUMBERS) if (state[field] !== DEFAULTS[field]) parts.push(`${key}=${state[field] ?? ""}`);
+  for (const [key, field] of TEXTS)
+    if (state[field] !== DEFAULTS[field]) parts.push(`${key}=${quote(state[field])}`);
+  for (const [key, field] of NUMBERS)
+    if (state[field] !== DEFAULTS[field]) parts.push(`${key}=${state[field] ?? ""}`);
   return parts.length === 1 && state.kind === DEFAULTS.kind ? "" : parts.join("&");
 }
 

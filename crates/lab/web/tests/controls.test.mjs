@@ -19,67 +19,132 @@ async function type(page, id, text) {
   await page.keyboard.press("Enter");
 }
 
-const radio = (kind) => [`by mouse: ${kind}`, "n=9", (page) => page.click(`label:has(input[value=${kind}])`), kind === "all" ? "n=9" : `strategy=${kind}`];
+const radio = (kind) => [
+  `by mouse: ${kind}`,
+  "n=9",
+  (page) => page.click(`label:has(input[value=${kind}])`),
+  kind === "all" ? "n=9" : `strategy=${kind}`,
+];
 
 const CONTROLS = [
   radio("first"),
   radio("hedge"),
   radio("race"),
   radio("own"),
-  ["back to all by mouse", "strategy=race&n=9", (page) => page.click("label:has(input[value=all])"), "strategy=all&n=9"],
-  ["strategies by arrow", "n=9", async (page) => {
-    await page.focus("input[value=all]");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowDown");
-  }, "strategy=hedge"],
-  ["a strategy by its row in the table", "n=9", (page) => page.click("table.compare button:has-text('hedge:p95')"), "strategy=hedge"],
-  ["a strategy by its row and Enter", "n=9", async (page) => {
-    await page.focus("table.compare button:has-text('first:5')");
-    await page.keyboard.press("Enter");
-  }, "strategy=first"],
+  [
+    "back to all by mouse",
+    "strategy=race&n=9",
+    (page) => page.click("label:has(input[value=all])"),
+    "strategy=all&n=9",
+  ],
+  [
+    "strategies by arrow",
+    "n=9",
+    async (page) => {
+      await page.focus("input[value=all]");
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowDown");
+    },
+    "strategy=hedge",
+  ],
+  [
+    "a strategy by its row in the table",
+    "n=9",
+    (page) => page.click("table.compare button:has-text('hedge:p95')"),
+    "strategy=hedge",
+  ],
+  [
+    "a strategy by its row and Enter",
+    "n=9",
+    async (page) => {
+      await page.focus("table.compare button:has-text('first:5')");
+      await page.keyboard.press("Enter");
+    },
+    "strategy=first",
+  ],
   ["k", "n=9", (page) => type(page, "k", "7"), "strategy=first&n=9&k=7"],
-  ["k by its arrow", "n=9", async (page) => {
-    await page.focus("#k");
-    await page.keyboard.press("ArrowUp");
-    await page.keyboard.press("Tab");
-  }, "strategy=first&n=9&k=6"],
+  [
+    "k by its arrow",
+    "n=9",
+    async (page) => {
+      await page.focus("#k");
+      await page.keyboard.press("ArrowUp");
+      await page.keyboard.press("Tab");
+    },
+    "strategy=first&n=9&k=6",
+  ],
   ["hedge after a quantile", "n=9", (page) => type(page, "after", "p90"), "strategy=hedge&after=p90"],
   ["hedge after a time", "n=9", (page) => type(page, "after", "2.5s"), "strategy=hedge&after=2.5s"],
   ["r", "n=9", (page) => type(page, "r", "3"), "strategy=race&n=9&r=3"],
   ["a plan in words", "n=9", (page) => type(page, "own", "share:95%+race:2"), "strategy=own&own=share:95%+race:2"],
   ["workers by number", "", (page) => type(page, "n", "1000"), "n=1000"],
-  ["workers by slider and keys", "", async (page) => {
-    await page.focus("#n-slide");
-    await page.keyboard.press("ArrowRight");
-  }, "n=9"],
-  ["workers by slider and mouse", "", async (page) => {
-    const box = await page.locator("#n-slide").boundingBox();
-    await page.mouse.click(box.x + 2, box.y + box.height / 2);
-  }, "n=1"],
+  [
+    "workers by slider and keys",
+    "",
+    async (page) => {
+      await page.focus("#n-slide");
+      await page.keyboard.press("ArrowRight");
+    },
+    "n=9",
+  ],
+  [
+    "workers by slider and mouse",
+    "",
+    async (page) => {
+      const box = await page.locator("#n-slide").boundingBox();
+      await page.mouse.click(box.x + 2, box.y + box.height / 2);
+    },
+    "n=1",
+  ],
   ["sigma by number", "", (page) => type(page, "sigma", "0.9"), "latency=lognormal:median=1s,sigma=0.9"],
-  ["sigma by slider and keys", "", async (page) => {
-    await page.focus("#sigma-slide");
-    await page.keyboard.press("ArrowLeft");
-  }, "latency=lognormal:median=1s,sigma=0.55"],
+  [
+    "sigma by slider and keys",
+    "",
+    async (page) => {
+      await page.focus("#sigma-slide");
+      await page.keyboard.press("ArrowLeft");
+    },
+    "latency=lognormal:median=1s,sigma=0.55",
+  ],
   ["median", "", (page) => type(page, "median", "20"), "latency=lognormal:median=20s,sigma=0.6"],
   ["unit", "", (page) => page.selectOption("#unit", "ms"), "latency=lognormal:median=1ms,sigma=0.6"],
-  ["a law in words", "", (page) => type(page, "law", "p50=0.8s,p95=1.5s,p99=2.4s"), "latency=p50=0.8s,p95=1.5s,p99=2.4s"],
+  [
+    "a law in words",
+    "",
+    (page) => type(page, "law", "p50=0.8s,p95=1.5s,p99=2.4s"),
+    "latency=p50=0.8s,p95=1.5s,p99=2.4s",
+  ],
   ["deadline", "", (page) => type(page, "deadline", "2.5s"), "deadline=2.5s"],
   ["required", "", (page) => type(page, "required", "3"), "required=3"],
   ["at least", "", (page) => type(page, "at-least", "3"), "at-least=3"],
-  ["luck shared by a job", "", async (page) => {
-    await page.click("#controls summary");
-    await type(page, "rho-job", "0.2");
-  }, "rho-job=0.2"],
-  ["luck shared by a branch", "", async (page) => {
-    await page.focus("#controls summary");
-    await page.keyboard.press("Enter");
-    await type(page, "rho-branch", "0.3");
-  }, "rho-branch=0.3"],
-  ["seed", "", async (page) => {
-    await page.click("#controls summary");
-    await type(page, "seed", "42");
-  }, "seed=42"],
+  [
+    "luck shared by a job",
+    "",
+    async (page) => {
+      await page.click("#controls summary");
+      await type(page, "rho-job", "0.2");
+    },
+    "rho-job=0.2",
+  ],
+  [
+    "luck shared by a branch",
+    "",
+    async (page) => {
+      await page.focus("#controls summary");
+      await page.keyboard.press("Enter");
+      await type(page, "rho-branch", "0.3");
+    },
+    "rho-branch=0.3",
+  ],
+  [
+    "seed",
+    "",
+    async (page) => {
+      await page.click("#controls summary");
+      await type(page, "seed", "42");
+    },
+    "seed=42",
+  ],
   ["pin by mouse", "n=9", (page) => page.click("#pin"), "pin=strategy=all&n=9"],
   ["defaults keep what is pinned", "n=9&k=7&pin=n=3", (page) => page.click("#defaults"), "strategy=all&pin=n=3"],
 ];
@@ -226,7 +291,11 @@ test("what is wrong is said beside its control, and the rest stays", async () =>
   await type(page, "deadline", "2.5");
   await page.keyboard.press("Tab");
   await page.click("label:has(input[value=all])");
-  await page.waitForFunction(() => document.querySelector("#error-deadline").textContent !== "" && document.querySelector("#error-strategy").textContent === "");
+  await page.waitForFunction(
+    () =>
+      document.querySelector("#error-deadline").textContent !== "" &&
+      document.querySelector("#error-strategy").textContent === "",
+  );
   await type(page, "deadline", "9s");
   await type(page, "at-least", "9");
   await page.waitForFunction(() => document.querySelector("#error-deadline").textContent === "");

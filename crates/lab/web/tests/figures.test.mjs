@@ -45,7 +45,11 @@ test("copies after p95 start at 2.68 s and bring p99 to 4.40 s", async () => {
 
 test("the text on how it works has the chances of 8, 16 and 100 workers", async () => {
   const page = await browser.page("n=3");
-  assert.deepEqual(await Promise.all([8, 16, 100].map((n) => shown(page, `slowest-${n}`))), ["7.7 %", "14.9 %", "63.4 %"]);
+  assert.deepEqual(await Promise.all([8, 16, 100].map((n) => shown(page, `slowest-${n}`))), [
+    "7.7 %",
+    "14.9 %",
+    "63.4 %",
+  ]);
   await page.close();
 });
 
@@ -54,9 +58,29 @@ const STATES = [
   ["strategy=hedge&n=16", ["-n", "16", "--latency", LAW, "--strategy", "hedge:p95"]],
   ["strategy=first&n=100&k=90", ["-n", "100", "--latency", LAW, "--strategy", "first:90"]],
   ["strategy=race&r=3&n=1000", ["-n", "1000", "--latency", LAW, "--strategy", "race:3"]],
-  ["strategy=first:5+hedge:p90+deadline:2.5s&required=2&at-least=3", ["-n", "8", "--latency", LAW, "--strategy", "first:5+hedge:p90+deadline:2.5s", "--required", "2", "--at-least", "3"]],
-  ["n=5&latency=p50=0.8s,p95=1.5s,p99=2.4s&deadline=2.5s&required=3", ["-n", "5", "--latency", "p50=0.8s,p95=1.5s,p99=2.4s", "--strategy", "all+deadline:2.5s", "--required", "3"]],
-  ["strategy=hedge&rho-job=0.2&rho-branch=0.3", ["-n", "8", "--latency", LAW, "--strategy", "hedge:p95", "--rho", "job=0.2,branch=0.3"]],
+  [
+    "strategy=first:5+hedge:p90+deadline:2.5s&required=2&at-least=3",
+    [
+      "-n",
+      "8",
+      "--latency",
+      LAW,
+      "--strategy",
+      "first:5+hedge:p90+deadline:2.5s",
+      "--required",
+      "2",
+      "--at-least",
+      "3",
+    ],
+  ],
+  [
+    "n=5&latency=p50=0.8s,p95=1.5s,p99=2.4s&deadline=2.5s&required=3",
+    ["-n", "5", "--latency", "p50=0.8s,p95=1.5s,p99=2.4s", "--strategy", "all+deadline:2.5s", "--required", "3"],
+  ],
+  [
+    "strategy=hedge&rho-job=0.2&rho-branch=0.3",
+    ["-n", "8", "--latency", LAW, "--strategy", "hedge:p95", "--rho", "job=0.2,branch=0.3"],
+  ],
 ];
 
 for (const [hash, args] of STATES) {
@@ -84,13 +108,30 @@ for (const [hash, args] of STATES) {
   });
 }
 
-for (const [hash, strategy] of [["seed=7", "all"], ["seed=7&strategy=hedge", "hedge:p95"], ["seed=7&strategy=first&deadline=1.2s&at-least=2", "first:5+deadline:1.2s"]]) {
+for (const [hash, strategy] of [
+  ["seed=7", "all"],
+  ["seed=7&strategy=hedge", "hedge:p95"],
+  ["seed=7&strategy=first&deadline=1.2s&at-least=2", "first:5+deadline:1.2s"],
+]) {
   test(`page and command play the same runs: ${strategy}`, async () => {
     const page = await browser.page(hash);
     await page.click("#run-many");
     await page.waitForFunction(() => document.querySelector("#simulated")?.textContent.includes("2,000 runs"));
     const held = hash.includes("at-least") ? ["--at-least", "2"] : [];
-    const { plans } = fantail("simulate", "-n", "8", "--latency", LAW, "--strategy", strategy, "--jobs", "2000", "--seed", "7", ...held);
+    const { plans } = fantail(
+      "simulate",
+      "-n",
+      "8",
+      "--latency",
+      LAW,
+      "--strategy",
+      strategy,
+      "--jobs",
+      "2000",
+      "--seed",
+      "7",
+      ...held,
+    );
     const [plan] = plans;
     assert.equal(await value(page, "simulated-p50"), plan.quantiles_s.p50);
     assert.equal(await value(page, "simulated-p99"), plan.quantiles_s.p99);
@@ -105,7 +146,14 @@ test("page and command play the same documents, against an account that turns ca
   const page = await browser.page();
   await page.locator("#calls").scrollIntoViewIfNeeded();
   await page.waitForSelector("#figure-document-bounded svg", { timeout: 60_000 });
-  const { plans } = fantail("simulate", fileURLToPath(new URL("../../../../examples/ingestion.toml", import.meta.url)), "--jobs", "10000", "--seed", "7");
+  const { plans } = fantail(
+    "simulate",
+    fileURLToPath(new URL("../../../../examples/ingestion.toml", import.meta.url)),
+    "--jobs",
+    "10000",
+    "--seed",
+    "7",
+  );
   for (const plan of plans) {
     assert.equal(await value(page, `calls-p50-${plan.name}`), plan.quantiles_s.p50);
     assert.equal(await value(page, `calls-p99-${plan.name}`), plan.quantiles_s.p99);
@@ -120,7 +168,11 @@ test("page and command play the same documents, against an account that turns ca
 const lanes = (page) =>
   page.$$eval("#figure-job table tbody tr", (rows) => {
     const cells = rows.map((row) => [...row.cells].map((cell) => cell.textContent));
-    return Object.fromEntries(cells.filter(([, , role, , , became]) => role === "primary" && became === "answered").map(([branch, , , , ended]) => [branch, ended]));
+    return Object.fromEntries(
+      cells
+        .filter(([, , role, , , became]) => role === "primary" && became === "answered")
+        .map(([branch, , , , ended]) => [branch, ended]),
+    );
   });
 
 test("a seed draws the same sixteen times whatever the strategy", async () => {
@@ -145,12 +197,18 @@ test("the command that is copied prints what is shown", async () => {
   await page.click("#copy-predict");
   await page.waitForFunction(() => document.querySelector("#live")?.textContent !== "");
   const line = await page.evaluate(() => navigator.clipboard.readText());
-  assert.match(line, /^fantail predict -n 12 --latency lognormal:median=1s,sigma=0\.6 --strategy first:5\+hedge:p90 /);
+  assert.match(
+    line,
+    /^fantail predict -n 12 --latency lognormal:median=1s,sigma=0\.6 --strategy first:5\+hedge:p90 /,
+  );
   const { strategies } = fantail(...line.split(" ").slice(1));
   assert.equal(await value(page, "exact-p99"), strategies[0].quantiles_s.p99);
   await page.click("#copy-link");
   await page.waitForFunction(() => document.querySelector("#live")?.textContent === "Link copied");
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /#strategy=own&own=first:5\+hedge:p90&n=12&required=2&rho-job=0\.1$/);
+  assert.match(
+    await page.evaluate(() => navigator.clipboard.readText()),
+    /#strategy=own&own=first:5\+hedge:p90&n=12&required=2&rho-job=0\.1$/,
+  );
   await page.close();
 });
 
@@ -159,7 +217,10 @@ test("ten runs of a thousand decide p99, so it wobbles, within the band that is 
   const found = [];
   for (let batch = 2; batch <= 4; batch++) {
     await page.click("#run-many");
-    await page.waitForFunction((runs) => document.querySelector("#simulated")?.textContent.includes(`${runs},000 runs`), batch);
+    await page.waitForFunction(
+      (runs) => document.querySelector("#simulated")?.textContent.includes(`${runs},000 runs`),
+      batch,
+    );
     found.push(await value(page, "batch-p99"));
   }
   assert.equal(new Set(found).size, 3);

@@ -23,7 +23,9 @@ async function whole(page) {
     await figure.scrollIntoViewIfNeeded();
     await frame(page);
   }
-  await page.waitForFunction(() => [...document.querySelectorAll("figure .plot")].every((plot) => plot.childElementCount > 0));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("figure .plot")].every((plot) => plot.childElementCount > 0),
+  );
   await page.waitForSelector("#calls-table");
 }
 
@@ -41,7 +43,10 @@ for (const [name, options] of [
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-    assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`), []);
+    assert.deepEqual(
+      serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`),
+      [],
+    );
     await page.close();
   });
 }
@@ -65,9 +70,13 @@ test("every picture has a table twin and two files", async () => {
     await page.click(`#${id} summary`);
     await page.waitForFunction((id) => document.querySelectorAll(`#${id} table tbody tr`).length > 1, id);
     for (const kind of ["SVG", "CSV"]) {
-      const [download] = await Promise.all([page.waitForEvent("download"), page.click(`#${id} .saves button:has-text("${kind}")`)]);
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page.click(`#${id} .saves button:has-text("${kind}")`),
+      ]);
       const text = readFileSync(await download.path(), "utf8");
-      if (kind === "SVG") assert.ok(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/.test(text) && text.endsWith("</svg>"), id);
+      if (kind === "SVG")
+        assert.ok(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/.test(text) && text.endsWith("</svg>"), id);
       else assert.ok(text.split("\n").length > 2 && text.includes(","), id);
       assert.ok(!/NaN|undefined/.test(text), `${id}: ${kind}`);
     }
@@ -90,10 +99,15 @@ test("a dropped table asks for column and unit, and every view uses it", async (
   await page.evaluate((text) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([`id,took (ms)\n${text}\nx,broken\n`], "calls.csv", { type: "text/csv" }));
-    document.querySelector("#drop").dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    document
+      .querySelector("#drop")
+      .dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
   }, rows);
   await page.waitForSelector("#column");
-  assert.equal(await page.$eval("#column", (select) => select.selectedOptions[0].textContent), "took (ms) (400 numbers)");
+  assert.equal(
+    await page.$eval("#column", (select) => select.selectedOptions[0].textContent),
+    "took (ms) (400 numbers)",
+  );
   assert.equal(await page.inputValue("#column-unit"), "ms");
   assert.match(await page.textContent("#data-view"), /400 latencies, from 100 ms to 499 ms/);
   assert.match(await page.textContent("#data-view"), /1 cell was left out/);
@@ -109,7 +123,11 @@ test("a dropped table asks for column and unit, and every view uses it", async (
 
 test("a file of numbers can be chosen", async () => {
   const page = await browser.page("n=4");
-  await page.setInputFiles("#file", { name: "calls.txt", mimeType: "text/plain", buffer: Buffer.from("0.4 0.5 0.6\n0.7s 900ms") });
+  await page.setInputFiles("#file", {
+    name: "calls.txt",
+    mimeType: "text/plain",
+    buffer: Buffer.from("0.4 0.5 0.6\n0.7s 900ms"),
+  });
   await page.waitForSelector("#data-law");
   assert.match(await page.textContent("#data-law"), /5 latencies, from 400 ms to 900 ms/);
   await page.close();
@@ -121,10 +139,18 @@ test("an experiment asks first, then reveals", async () => {
   await page.click("#tries li:nth-child(3) button");
   await settled(page, "strategy=hedge");
   const answer = await page.textContent("#tries li:nth-child(3) output");
-  for (const text of ["4.40 s", "You said 3.00 s, too low", "6.13 s", "2.68 s", "5.0 % more requests"]) assert.ok(answer.includes(text), `${text} in: ${answer}`);
+  for (const text of ["4.40 s", "You said 3.00 s, too low", "6.13 s", "2.68 s", "5.0 % more requests"])
+    assert.ok(answer.includes(text), `${text} in: ${answer}`);
   assert.equal(await shown(page, "exact-p99"), "4.40 s");
   const links = await page.$$eval("#tries a", (all) => all.map((link) => link.getAttribute("href")));
-  assert.deepEqual(links, ["#strategy=all&n=1", "#strategy=all&n=16", "#strategy=all", "#strategy=first", "#strategy=all", "#strategy=hedge"]);
+  assert.deepEqual(links, [
+    "#strategy=all&n=1",
+    "#strategy=all&n=16",
+    "#strategy=all",
+    "#strategy=first",
+    "#strategy=all",
+    "#strategy=hedge",
+  ]);
   await page.click("#tries li:nth-child(1) a:nth-of-type(2)");
   await settled(page, "n=16");
   assert.equal(await shown(page, "exact-p50"), "2.81 s");
@@ -138,7 +164,7 @@ test("what is pinned stays beside what is looked at", async () => {
   await page.keyboard.press("3");
   await settled(page, "strategy=hedge");
   assert.equal(await page.locator("table.compare tr").last().locator("th").textContent(), "A: first:6");
-  assert.equal(await page.locator("#figure-returned .series.h-pinned").count() > 0, true);
+  assert.equal((await page.locator("#figure-returned .series.h-pinned").count()) > 0, true);
   await page.close();
 });
 
@@ -153,7 +179,9 @@ test("with less motion asked for, a run is over at once", async () => {
 test("what changes is said to those who listen", async () => {
   const page = await browser.page();
   await page.keyboard.press("3");
-  await page.waitForFunction(() => document.querySelector("#live").textContent === "hedge:p95: p50 2.30 s, p99 4.40 s");
+  await page.waitForFunction(
+    () => document.querySelector("#live").textContent === "hedge:p95: p50 2.30 s, p99 4.40 s",
+  );
   await page.close();
 });
 
@@ -169,9 +197,13 @@ test("the page is small, and allows no script or style but its own", () => {
 
 test("how long things take is told, not judged", async () => {
   const page = await browser.page("n=16");
-  const marks = await page.evaluate(() => performance.getEntriesByName("first-figure").map(({ startTime }) => startTime));
+  const marks = await page.evaluate(() =>
+    performance.getEntriesByName("first-figure").map(({ startTime }) => startTime),
+  );
   const navigation = await page.evaluate(() => performance.getEntriesByType("navigation")[0].responseEnd);
-  console.log(`first exact figure: ${marks[0].toFixed(0)} ms after the page began, ${(marks[0] - navigation).toFixed(0)} ms after it was read`);
+  console.log(
+    `first exact figure: ${marks[0].toFixed(0)} ms after the page began, ${(marks[0] - navigation).toFixed(0)} ms after it was read`,
+  );
   await page.waitForFunction(() => document.querySelector("#simulated")?.textContent.includes("1,000 runs"));
   const frames = await page.evaluate(async () => {
     document.querySelector("#run").click();
@@ -201,6 +233,8 @@ test("how long things take is told, not judged", async () => {
     }
     return { took: last - before, longest };
   });
-  console.log(`a million runs: ${(stalls.took / 1_000).toFixed(1)} s, longest frame ${stalls.longest.toFixed(0)} ms`);
+  console.log(
+    `a million runs: ${(stalls.took / 1_000).toFixed(1)} s, longest frame ${stalls.longest.toFixed(0)} ms`,
+  );
   await page.close();
 });

@@ -17,11 +17,23 @@ const ADDRESS = SERVED ? PAGE : pathToFileURL(PAGE).href;
 /** The command that is compared with, or the one that FANTAIL_BIN names. */
 const COMMAND = process.env.FANTAIL_BIN ?? join(here, "../../../../target/release/fantail");
 
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** What the command prints as JSON. */
 export function fantail(...args) {
-  const { status, stdout, stderr } = spawnSync(COMMAND, [...args, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 26 });
+  const { status, stdout, stderr } = spawnSync(COMMAND, [...args, "--format", "json"], {
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  });
   if (status !== 0) throw new Error(`fantail ${args.join(" ")}: ${stderr}`);
   return JSON.parse(stdout);
 }
@@ -54,8 +66,17 @@ export class Browser {
     const page = await this.context.newPage();
     page.setDefaultTimeout(20_000);
     page.on("pageerror", (error) => this.errors.push(String(error.stack ?? error)));
-    page.on("console", (message) => ["error", "warning"].includes(message.type()) && this.errors.push(message.text()));
-    page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || request.url().startsWith(address) || this.requests.push(request.url()));
+    page.on(
+      "console",
+      (message) => ["error", "warning"].includes(message.type()) && this.errors.push(message.text()),
+    );
+    page.on(
+      "request",
+      (request) =>
+        /^(file|data|blob):/.test(request.url()) ||
+        request.url().startsWith(address) ||
+        this.requests.push(request.url()),
+    );
     await page.goto(address + (hash ? `#${hash}` : ""));
     await page.waitForSelector("#exact-p50, .refused");
     return page;
@@ -80,4 +101,5 @@ export async function settled(page, expected) {
 }
 
 /** Two frames: what a change asked for is then on the page. */
-export const frame = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+export const frame = (page) =>
+  page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

@@ -8,8 +8,22 @@ const FOLDER = fileURLToPath(new URL("../../../../docs/pictures/", import.meta.u
 
 const PICTURES = [
   { name: "lab", hash: "strategy=hedge&n=10&seed=4", width: 1400, height: 780, colorScheme: "light", at: null },
-  { name: "lab-dark", hash: "strategy=first&n=8&deadline=2.5s&at-least=3&seed=4", width: 1160, height: 620, colorScheme: "dark", at: "#curves" },
-  { name: "lab-narrow", hash: "strategy=first&n=100&k=90", width: 360, height: 1500, colorScheme: "light", at: "#readouts" },
+  {
+    name: "lab-dark",
+    hash: "strategy=first&n=8&deadline=2.5s&at-least=3&seed=4",
+    width: 1160,
+    height: 620,
+    colorScheme: "dark",
+    at: "#curves",
+  },
+  {
+    name: "lab-narrow",
+    hash: "strategy=first&n=100&k=90",
+    width: 360,
+    height: 1500,
+    colorScheme: "light",
+    at: "#readouts",
+  },
 ];
 
 const browser = await Browser.open();
@@ -19,7 +33,11 @@ for (const { name, hash, width, height, colorScheme, at } of PICTURES) {
   await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
   await page.waitForFunction(() => document.querySelector("#simulated")?.textContent.includes("1,000 runs"));
   if (at) await page.locator(at).evaluate((element) => element.scrollIntoView());
-  await page.waitForFunction(() => [...document.querySelectorAll("figure .plot")].every((plot) => plot.getBoundingClientRect().top > innerHeight || plot.childElementCount > 0));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("figure .plot")].every(
+      (plot) => plot.getBoundingClientRect().top > innerHeight || plot.childElementCount > 0,
+    ),
+  );
   await frame(page);
   if (at) await page.locator(at).evaluate((element) => element.scrollIntoView());
   await page.waitForTimeout(500);

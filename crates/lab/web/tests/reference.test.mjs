@@ -56,14 +56,25 @@ function state(section, row) {
 /** The readout that a row is about; `null` for what the page does not show. */
 function readout(quantity, { p }) {
   if (quantity === "quantile") return QUANTILES[p] ?? null;
-  return { mean: "mean", complete: "complete", partial: "partial", fail: "failed", job_hedge_prob: "copy" }[quantity] ?? null;
+  return (
+    { mean: "mean", complete: "complete", partial: "partial", fail: "failed", job_hedge_prob: "copy" }[quantity] ??
+    null
+  );
 }
 
 /** Lines of a CSV file with quoted cells. */
 function* rows(text) {
   for (const line of text.split("\n").slice(1)) {
-    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain);
-    if (cells.length === 5) yield { section: cells[0].split("/")[0], row: JSON.parse(cells[2]), quantity: cells[3], value: Number(cells[4]) };
+    const cells = [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+      ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain,
+    );
+    if (cells.length === 5)
+      yield {
+        section: cells[0].split("/")[0],
+        row: JSON.parse(cells[2]),
+        quantity: cells[3],
+        value: Number(cells[4]),
+      };
   }
 }
 
@@ -89,12 +100,18 @@ test("every readout is the value that sixty digits give", async () => {
     const shown = await page.evaluate(async (hash) => {
       location.hash = hash;
       for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame);
-      return Object.fromEntries([...document.querySelectorAll(".figures data")].map(({ id, value }) => [id.replace("exact-", ""), Number(value)]));
+      return Object.fromEntries(
+        [...document.querySelectorAll(".figures data")].map(({ id, value }) => [
+          id.replace("exact-", ""),
+          Number(value),
+        ]),
+      );
     }, hash);
     for (const { name, value } of figures) {
       checked++;
       const error = Math.abs(shown[name] - value) / Math.max(Math.abs(value), Number.MIN_VALUE);
-      if (!(error <= CLOSE || Math.abs(shown[name] - value) < 1e-12)) wrong.push(`${hash}: ${name} is ${shown[name]}, expected ${value}`);
+      if (!(error <= CLOSE || Math.abs(shown[name] - value) < 1e-12))
+        wrong.push(`${hash}: ${name} is ${shown[name]}, expected ${value}`);
     }
   }
   assert.deepEqual(wrong, []);

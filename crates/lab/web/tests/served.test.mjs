@@ -20,7 +20,16 @@ summary = { optional = true }
 const MEASURED = {
   file: { name: "enrich.toml", text: PLAN },
   since_s: 61,
-  plans: [{ name: "enrich", jobs: 300, quantiles_s: { p50: 1.01, p90: 1.5, p99: 2.5, "p99.9": null }, complete: 0.97, partial: 0.01, failed: 0.02 }],
+  plans: [
+    {
+      name: "enrich",
+      jobs: 300,
+      quantiles_s: { p50: 1.01, p90: 1.5, p99: 2.5, "p99.9": null },
+      complete: 0.97,
+      partial: 0.01,
+      failed: 0.02,
+    },
+  ],
 };
 
 /** A server of the page that says this of itself. */
@@ -46,11 +55,22 @@ test("at a gateway it shows what was measured beside what is predicted of the pl
   const { address, close } = await serve(MEASURED);
   const page = await browser.page("", address);
   await page.waitForSelector("#served table");
-  const rows = await page.$$eval("#served tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const rows = await page.$$eval("#served tbody tr", (all) =>
+    all.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
   assert.equal(rows.length, 2);
   assert.equal(rows[0][0], "enrich, predicted");
   assert.match(rows[0][1], /^\d\.\d\d s$|^\d{3} ms$/);
-  assert.deepEqual(rows[1], ["enrich, measured over 300 jobs", "1.01 s", "1.50 s", "2.50 s", "–", "97.0 %", "1.0 %", "2.0 %"]);
+  assert.deepEqual(rows[1], [
+    "enrich, measured over 300 jobs",
+    "1.01 s",
+    "1.50 s",
+    "2.50 s",
+    "–",
+    "97.0 %",
+    "1.0 %",
+    "2.0 %",
+  ]);
   await page.close();
   close();
 });
@@ -58,7 +78,9 @@ test("at a gateway it shows what was measured beside what is predicted of the pl
 test("at a server without plans it shows none", async () => {
   const { address, close } = await serve(null);
   const page = await browser.page("", address);
-  await page.waitForFunction(() => performance.getEntriesByType("resource").some(({ name }) => name.endsWith("served.json")));
+  await page.waitForFunction(() =>
+    performance.getEntriesByType("resource").some(({ name }) => name.endsWith("served.json")),
+  );
   assert.equal(await page.isVisible("#served"), false);
   await page.close();
   close();

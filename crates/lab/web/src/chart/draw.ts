@@ -62,30 +62,48 @@ export function draw(chart: Chart, width: number, height: number): { svg: SVGSVG
   const widest = Math.max(...upTicks.map((value) => up.tick(value).length), 2);
   const frame: Frame = { left: 12 + widest * LETTER, right: width - 22, top: 26, bottom: height - 38 };
   const id = fresh("chart");
-  const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-labelledby": `${id}-t ${id}-d` });
+  const svg = s("svg", {
+    class: "chart",
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-labelledby": `${id}-t ${id}-d`,
+  });
   svg.append(s("title", { id: `${id}-t` }, chart.title), s("desc", { id: `${id}-d` }, chart.says), defs(id, frame));
   svg.append(axes(across, up, upTicks, frame));
   const inner = s("g", { "clip-path": `url(#${id}-clip)` });
   const order = { band: 0, line: 1, dots: 2 };
-  for (const column of [...chart.columns].sort((a, b) => order[a.kind] - order[b.kind])) inner.append(drawn(chart, column, frame, id));
+  for (const column of [...chart.columns].sort((a, b) => order[a.kind] - order[b.kind]))
+    inner.append(drawn(chart, column, frame, id));
   svg.append(inner, ...names(chart, frame), ...marks(chart, frame));
   return { svg, frame };
 }
 
 /** Where value and grid meet, in pixels. */
 export function point(chart: Chart, frame: Frame, grid: number, value: number): [number, number] {
-  const [across, up] = chart.turned ? [place(chart.valueAxis, value), place(chart.gridAxis, grid)] : [place(chart.gridAxis, grid), place(chart.valueAxis, value)];
+  const [across, up] = chart.turned
+    ? [place(chart.valueAxis, value), place(chart.gridAxis, grid)]
+    : [place(chart.gridAxis, grid), place(chart.valueAxis, value)];
   return [frame.left + across * (frame.right - frame.left), frame.bottom - up * (frame.bottom - frame.top)];
 }
 
 function defs(id: string, frame: Frame): SVGElement {
   const pattern = (name: string, size: number, d: string): SVGElement =>
-    s("pattern", { id: `${id}-${name}`, width: size, height: size, patternUnits: "userSpaceOnUse" }, s("path", { d, class: "hatch" }));
+    s(
+      "pattern",
+      { id: `${id}-${name}`, width: size, height: size, patternUnits: "userSpaceOnUse" },
+      s("path", { d, class: "hatch" }),
+    );
   const { left, right, top, bottom } = frame;
   return s(
     "defs",
     {},
-    s("clipPath", { id: `${id}-clip` }, s("rect", { x: left - 1, y: top - 4, width: right - left + 5, height: bottom - top + 5 })),
+    s(
+      "clipPath",
+      { id: `${id}-clip` },
+      s("rect", { x: left - 1, y: top - 4, width: right - left + 5, height: bottom - top + 5 }),
+    ),
     pattern("diagonal", 7, "M-1 8L8 -1M-1 1L1 -1M6 8L8 6"),
     pattern("cross", 6, "M0 0L6 6M6 0L0 6"),
     pattern("dots", 6, "M2 3h1.4"),
@@ -119,7 +137,8 @@ function axes(across: Axis, up: Axis, upTicks: readonly number[], frame: Frame):
 }
 
 function drawn(chart: Chart, column: Column, frame: Frame, id: string): SVGElement {
-  const at = (i: number, values: readonly number[]): [number, number] => point(chart, frame, chart.grid[i] ?? NaN, values[i] ?? NaN);
+  const at = (i: number, values: readonly number[]): [number, number] =>
+    point(chart, frame, chart.grid[i] ?? NaN, values[i] ?? NaN);
   const cls = `series ${column.kind} h-${column.hue} ${column.weight ?? ""}`;
   if (column.kind === "dots") {
     const group = s("g", { class: cls });
@@ -131,10 +150,20 @@ function drawn(chart: Chart, column: Column, frame: Frame, id: string): SVGEleme
   }
   if (column.kind === "line") {
     const dashes = column.dash ?? dash(column.hue);
-    return s("path", { class: cls, d: path(chart.grid.map((_, i) => at(i, column.values)).filter(([x, y]) => !column.joined || Number.isFinite(x + y))), "stroke-dasharray": dashes || undefined });
+    return s("path", {
+      class: cls,
+      d: path(
+        chart.grid.map((_, i) => at(i, column.values)).filter(([x, y]) => !column.joined || Number.isFinite(x + y)),
+      ),
+      "stroke-dasharray": dashes || undefined,
+    });
   }
   const high = column.high ?? column.values;
-  const there = chart.grid.map((_, i) => i).filter((i) => Number.isFinite(at(i, column.values)[0] + at(i, column.values)[1] + at(i, high)[0] + at(i, high)[1]));
+  const there = chart.grid
+    .map((_, i) => i)
+    .filter((i) =>
+      Number.isFinite(at(i, column.values)[0] + at(i, column.values)[1] + at(i, high)[0] + at(i, high)[1]),
+    );
   const ring = [...there.map((i) => at(i, column.values)), ...there.reverse().map((i) => at(i, high))];
   const d = ring.length > 2 ? `${path(ring)}Z` : "";
   const group = s("g", { class: cls }, s("path", { d, class: "fill" }));
@@ -162,13 +191,18 @@ function names(chart: Chart, frame: Frame): SVGElement[] {
   const last = chart.grid.length - 1;
   const ends = chart.columns
     .filter((column) => column.named)
-    .map((column) => ({ column, y: point(chart, frame, chart.grid[last] ?? NaN, column.values[last] ?? NaN)[1] - 6 }))
+    .map((column) => ({
+      column,
+      y: point(chart, frame, chart.grid[last] ?? NaN, column.values[last] ?? NaN)[1] - 6,
+    }))
     .filter(({ y }) => Number.isFinite(y))
     .sort((a, b) => b.y - a.y);
   let edge = Infinity;
   return ends.flatMap(({ column, y }) => {
     edge = Math.min(y, edge - 13);
-    return edge < frame.top - 12 ? [] : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
+    return edge < frame.top - 12
+      ? []
+      : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
   });
 }
 
@@ -197,7 +231,13 @@ function marks(chart: Chart, frame: Frame): SVGElement[] {
     const row = free < 0 ? edges.length : free;
     edges[row] = late ? x : x + wide + 8;
     lines.append(s("line", { x1: x, x2: x, y1: top - 2, y2: bottom }));
-    labels.append(s("text", { x: late ? x - 4 : x + 4, y: top + 8 + 14 * row, "text-anchor": late ? "end" : "start" }, mark.label));
+    labels.append(
+      s(
+        "text",
+        { x: late ? x - 4 : x + 4, y: top + 8 + 14 * row, "text-anchor": late ? "end" : "start" },
+        mark.label,
+      ),
+    );
   }
   return [lines, labels];
 }

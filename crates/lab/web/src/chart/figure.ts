@@ -31,10 +31,22 @@ export class Figure {
   constructor(text: FigureText) {
     this.#height = text.height ?? 280;
     this.#note = h("p", { class: "note" }, text.note);
-    this.#slider = h("input", { type: "range", min: 0, max: 0, step: 1, value: 0, class: "read", "aria-label": `Read off: ${text.title}` });
+    this.#slider = h("input", {
+      type: "range",
+      min: 0,
+      max: 0,
+      step: 1,
+      value: 0,
+      class: "read",
+      "aria-label": `Read off: ${text.title}`,
+    });
     this.#details = h("details", { class: "twin" }, h("summary", {}, "Table"), this.#twin);
     this.#twin.setAttribute("aria-label", `Table: ${text.title}`);
-    const saves = files(text.name, () => this.#svg, () => (this.#chart ? csv(this.#chart) : ""));
+    const saves = files(
+      text.name,
+      () => this.#svg,
+      () => (this.#chart ? csv(this.#chart) : ""),
+    );
     this.element = h(
       "figure",
       { id: `figure-${text.name}` },
@@ -131,7 +143,9 @@ export class Figure {
     this.#svg?.querySelector(".cursor")?.remove();
     const group = s("g", { class: "cursor", "aria-hidden": "true" });
     const [x, y] = point(chart, frame, at, chart.valueAxis.from);
-    const line = chart.turned ? { x1: frame.left, x2: frame.right, y1: y, y2: y } : { x1: x, x2: x, y1: frame.top, y2: frame.bottom };
+    const line = chart.turned
+      ? { x1: frame.left, x2: frame.right, y1: y, y2: y }
+      : { x1: x, x2: x, y1: frame.top, y2: frame.bottom };
     group.append(s("line", line));
     for (const column of chart.columns) {
       if (column.kind !== "line") continue;

@@ -75,7 +75,8 @@ function logarithmic(from: number, to: number, most: number): number[] {
 
 function nines(least: number): number[] {
   const found = [1, 0.5];
-  for (let power = 1; 10 ** -power >= least * (1 - 1e-9); power++) found.push(Number((10 ** -power).toPrecision(3)));
+  for (let power = 1; 10 ** -power >= least * (1 - 1e-9); power++)
+    found.push(Number((10 ** -power).toPrecision(3)));
   return found;
 }
 

@@ -15,16 +15,25 @@ export function legend(chart: Chart): HTMLElement {
 }
 
 function sample(column: Column): SVGElement {
-  const svg = s("svg", { width: 28, height: 12, class: `chart series ${column.kind} h-${column.hue} ${column.weight ?? ""}` });
+  const svg = s("svg", {
+    width: 28,
+    height: 12,
+    class: `chart series ${column.kind} h-${column.hue} ${column.weight ?? ""}`,
+  });
   if (column.kind === "dots") for (const x of [5, 14, 23]) svg.append(s("circle", { cx: x, cy: 6, r: 2.6 }));
   else if (column.kind === "band") {
     svg.append(s("rect", { x: 1, y: 1, width: 26, height: 10, class: "fill" }));
     if (column.pattern) svg.append(s("path", { class: "hatch over", d: HATCHES[column.pattern] }));
-  } else svg.append(s("path", { d: "M0 6H28", "stroke-dasharray": (column.dash ?? dash(column.hue)) || undefined }));
+  } else
+    svg.append(s("path", { d: "M0 6H28", "stroke-dasharray": (column.dash ?? dash(column.hue)) || undefined }));
   return svg;
 }
 
-const HATCHES = { diagonal: "M2 11L12 1M9 11L19 1M16 11L26 1", cross: "M2 1L12 11M12 1L2 11M14 1L24 11M24 1L14 11", dots: "M5 6h1.4M11 6h1.4M17 6h1.4M23 6h1.4" };
+const HATCHES = {
+  diagonal: "M2 11L12 1M9 11L19 1M16 11L26 1",
+  cross: "M2 1L12 11M12 1L2 11M14 1L24 11M24 1L14 11",
+  dots: "M5 6h1.4M11 6h1.4M17 6h1.4M23 6h1.4",
+};
 
 function cells(chart: Chart, i: number, format: (value: number) => string): string[] {
   return chart.columns.flatMap((column) => {
@@ -36,16 +45,24 @@ function cells(chart: Chart, i: number, format: (value: number) => string): stri
 }
 
 function headings(chart: Chart): string[] {
-  return chart.columns.flatMap((column) => (column.high && !column.shown ? [`${column.name}, from`, `${column.name}, to`] : [column.name]));
+  return chart.columns.flatMap((column) =>
+    column.high && !column.shown ? [`${column.name}, from`, `${column.name}, to`] : [column.name],
+  );
 }
 
 /** The chart in numbers. */
 export function table(chart: Chart): HTMLTableElement {
   const axis = chart.gridAxis;
-  const head = h("tr", {}, h("th", { scope: "col" }, axis.label), ...headings(chart).map((name) => h("th", { scope: "col" }, name)));
+  const head = h(
+    "tr",
+    {},
+    h("th", { scope: "col" }, axis.label),
+    ...headings(chart).map((name) => h("th", { scope: "col" }, name)),
+  );
   const body = h("tbody");
   const step = Math.max(1, Math.ceil(chart.grid.length / MOST_ROWS));
-  const format = (value: number): string => (Number.isNaN(value) ? "–" : (chart.valueAxis.format ?? chart.valueAxis.tick)(value));
+  const format = (value: number): string =>
+    Number.isNaN(value) ? "–" : (chart.valueAxis.format ?? chart.valueAxis.tick)(value);
   chart.grid.forEach((at, i) => {
     if (i % step !== 0 && i !== chart.grid.length - 1) return;
     const row = h("tr", {}, h("th", { scope: "row" }, (axis.format ?? axis.tick)(at)));
@@ -58,19 +75,39 @@ export function table(chart: Chart): HTMLTableElement {
 /** The chart in full precision: one line for each of the grid. */
 export function csv(chart: Chart): string {
   const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const exact = (value: number): string => (Number.isNaN(value) ? "" : Number.isFinite(value) ? String(value) : "inf");
+  const exact = (value: number): string =>
+    Number.isNaN(value) ? "" : Number.isFinite(value) ? String(value) : "inf";
   const lines = [[chart.gridAxis.label, ...headings(chart)].map(quoted).join(",")];
   chart.grid.forEach((at, i) => lines.push([String(at), ...cells(chart, i, exact)].join(",")));
   return `${lines.join("\n")}\n`;
 }
 
 /** What a picture's look is made of; all but the last go on to what is inside. */
-const LOOK = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-style", "font-weight", "visibility", "opacity"] as const;
+const LOOK = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "paint-order",
+  "font-family",
+  "font-size",
+  "font-style",
+  "font-weight",
+  "visibility",
+  "opacity",
+] as const;
 
 /** The picture as a file that needs nothing else: what the page's style says is written into it, where it is said. */
 export function standalone(svg: SVGSVGElement): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
-  const [from, to] = [[svg, ...svg.querySelectorAll("*")], [copy, ...copy.querySelectorAll("*")]];
+  const [from, to] = [
+    [svg, ...svg.querySelectorAll("*")],
+    [copy, ...copy.querySelectorAll("*")],
+  ];
   from.forEach((element, i) => {
     const target = to[i];
     const style = getComputedStyle(element);

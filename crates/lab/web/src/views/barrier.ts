@@ -18,7 +18,9 @@ interface Spec {
 }
 
 const one = (latency: string): Words => ({ n: 1, latency, strategies: ["all"] });
-const along = (sweep: string, ...strategies: string[]) => (latency: string): Words => ({ n: null, latency, strategies, sweep });
+const along =
+  (sweep: string, ...strategies: string[]) =>
+  (latency: string): Words => ({ n: null, latency, strategies, sweep });
 
 const SPECS: readonly Spec[] = [
   {
@@ -68,7 +70,7 @@ const SPECS: readonly Spec[] = [
   {
     name: "spread",
     title: "What sigma does to a hundred calls",
-    note: "For many branches less spread is worth more than anything: 0.1 off sigma shortens the job by far more than calls that are a tenth faster. Drawn for log-normal calls with the median at hand.",
+    note: "For many branches less spread is worth more than anything: 0.1 off sigma shortens the job by far more than calls that are a tenth faster.",
     view: "times",
     of: (latency) => ({ n: 100, latency, strategies: ["all"], sweep: "sigma=0.1..1.2:23" }),
   },
@@ -80,7 +82,8 @@ export const barrier: readonly View[] = SPECS.map((spec) => {
     return () => {
       const found = model.picture(spec.of(state.law), spec.view);
       const panel = found instanceof Problem ? undefined : found?.panels[0];
-      if (panel && !(found instanceof Problem) && found) figure.show(chart(panel, spec.title, found.description, spec.call));
+      if (panel && !(found instanceof Problem) && found)
+        figure.show(chart(panel, spec.title, found.description, spec.call));
       else figure.none(found instanceof Problem ? found.text : "There is nothing to draw.");
       return true;
     };

@@ -2,7 +2,8 @@
 
 import { h } from "../dom.ts";
 import { type Runner, ingestion } from "../glue.ts";
-import { csv, key, picture, spanOf, table } from "../lanes.ts";
+import { csv, table } from "../fates.ts";
+import { key, picture, spanOf } from "../lanes.ts";
 import type { Played, Simulated } from "../face.ts";
 import { type Model, Problem, jobOf, play, report } from "../model.ts";
 import { change, count, duration, percent } from "../text.ts";
@@ -27,7 +28,11 @@ export class Calls {
 
   constructor(host: HTMLElement, model: Model) {
     host.append(
-      h("p", { class: "prose" }, "Five calls fill in one document. One after the other, their times add up, and sums are calm. All at once, the document is as late as its slowest call, and five calls in one instant can drain the account’s rate: a call that is turned away comes back 13 s later. Under a plan a gate holds calls back, a deadline ends the wait, and three of the five fields are required. Each row is played by the machine that runs plans, against the same simulated account."),
+      h(
+        "p",
+        { class: "prose" },
+        "Five calls fill in one document. One after the other, their times add up, and sums are calm. All at once, the document is as late as its slowest call, and five calls in one instant can drain the account’s rate: a call that is turned away comes back 13 s later. Under a plan a gate holds calls back, a deadline ends the wait, and three of the five fields are required. Each row is played by the machine that runs plans, against the same simulated account.",
+      ),
       this.#figures,
       h("p", { class: "which" }, h("label", {}, "Document ", this.#document), " under each of the three"),
       this.#lanes,
@@ -57,8 +62,14 @@ export class Calls {
     if (!played) return;
     const { plans } = played;
     type Figure = (plan: Simulated) => number | null | undefined;
-    const row = (id: string, name: string, figure: Figure, format: (value: number | null | undefined) => string): HTMLElement => {
-      const cell = (plan: Simulated): HTMLElement => h("td", {}, h("data", { id: `calls-${id}-${plan.name}`, value: figure(plan) ?? "" }, format(figure(plan))));
+    const row = (
+      id: string,
+      name: string,
+      figure: Figure,
+      format: (value: number | null | undefined) => string,
+    ): HTMLElement => {
+      const cell = (plan: Simulated): HTMLElement =>
+        h("td", {}, h("data", { id: `calls-${id}-${plan.name}`, value: figure(plan) ?? "" }, format(figure(plan))));
       return h("tr", {}, h("th", { scope: "row" }, name), ...plans.map(cell));
     };
     const head = h("tr", {}, h("td"), ...plans.map(({ name }) => h("th", { scope: "col" }, SAYS[name] ?? name)));
@@ -74,7 +85,13 @@ export class Calls {
       row("rejected", "documents that met 429", (plan) => plan.rejected_429_jobs, percent),
     );
     const caption = h("caption", {}, `${count(plans[0]?.jobs ?? 0, "document", "documents")} each, simulated`);
-    this.#figures.replaceChildren(h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Three ways to make five calls" }, h("table", { id: "calls-table" }, caption, h("thead", {}, head), body)));
+    this.#figures.replaceChildren(
+      h(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Three ways to make five calls" },
+        h("table", { id: "calls-table" }, caption, h("thead", {}, head), body),
+      ),
+    );
   }
 
   #show(): void {
@@ -91,9 +108,25 @@ export class Calls {
     this.#lanes.replaceChildren(
       ...jobs.map(({ name, job }) => {
         const { svg } = picture(job, { hue: HUES[name] ?? "all", span, width, named: true });
-        const twin = h("details", { class: "twin" }, h("summary", {}, "Table"), h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)));
-        const saves = files(`document-${name}`, () => svg, () => csv(job));
-        return h("figure", { id: `figure-document-${name}` }, h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)), key(job), h("div", { class: "plot" }, svg), h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)));
+        const twin = h(
+          "details",
+          { class: "twin" },
+          h("summary", {}, "Table"),
+          h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)),
+        );
+        const saves = files(
+          `document-${name}`,
+          () => svg,
+          () => csv(job),
+        );
+        return h(
+          "figure",
+          { id: `figure-document-${name}` },
+          h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)),
+          key(job),
+          h("div", { class: "plot" }, svg),
+          h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)),
+        );
       }),
     );
   }

@@ -10,7 +10,13 @@ export function lines(state: State): Line[] {
   if (state.kind === "own") kinds.push("own");
   // The deadline is everyone's, so no name needs it.
   const free = { ...state, deadline: "" };
-  const found = kinds.map((kind): Line => ({ name: strategy(free, kind), hue: kind, kind, words: words(state, kind), current: kind === state.kind }));
+  const found = kinds.map((kind): Line => ({
+    name: strategy(free, kind),
+    hue: kind,
+    kind,
+    words: words(state, kind),
+    current: kind === state.kind,
+  }));
   if (state.pin) found.push(pinned(state));
   return found;
 }

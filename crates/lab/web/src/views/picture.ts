@@ -24,14 +24,37 @@ export function chart(panel: Panel, title: string, says: string, call?: string):
     const at = new Map(points);
     const values = grid.map((x) => at.get(x) ?? NaN);
     if (!reference) return { name: call ?? name, hue: hue(name, tone), kind: "line", values };
-    return { name, hue: "plain", kind: "line", values, dash: tone === 0 ? "6 4" : "2 4", weight: "thin", joined: true };
+    return {
+      name,
+      hue: "plain",
+      kind: "line",
+      values,
+      dash: tone === 0 ? "6 4" : "2 4",
+      weight: "thin",
+      joined: true,
+    };
   });
   const bands = panel.bands.map(({ name, strength, points }): Column => {
     const at = new Map(points.map(([x, low, high]) => [x, [low ?? NaN, high ?? NaN] as const]));
-    return { name, hue: "all", kind: "band", values: grid.map((x) => at.get(x)?.[0] ?? NaN), high: grid.map((x) => at.get(x)?.[1] ?? NaN), weight: strength > 0 ? "bold" : "thin" };
+    return {
+      name,
+      hue: "all",
+      kind: "band",
+      values: grid.map((x) => at.get(x)?.[0] ?? NaN),
+      high: grid.map((x) => at.get(x)?.[1] ?? NaN),
+      weight: strength > 0 ? "bold" : "thin",
+    };
   });
   const marks = panel.marks.map(({ name, at }) => ({ at, on: "grid" as const, label: name }));
-  return { title, says, grid, gridAxis: axis(panel.x), valueAxis: axis(panel.y), columns: [...bands, ...curves], marks };
+  return {
+    title,
+    says,
+    grid,
+    gridAxis: axis(panel.x),
+    valueAxis: axis(panel.y),
+    columns: [...bands, ...curves],
+    marks,
+  };
 }
 
 function axis({ label, scale, unit, from, to }: PictureAxis): Axis {

@@ -17,18 +17,36 @@ interface Price {
 export class Prices {
   readonly element: HTMLElement;
   readonly #plot = h("div", { class: "plot" });
-  readonly #twin = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table: What copies cost" });
+  readonly #twin = h("div", {
+    class: "scroll",
+    tabindex: 0,
+    role: "region",
+    "aria-label": "Table: What copies cost",
+  });
   #prices: readonly Price[] = [];
 
   constructor() {
-    const saves = files("prices", () => this.#plot.querySelector("svg"), () => this.#csv());
+    const saves = files(
+      "prices",
+      () => this.#plot.querySelector("svg"),
+      () => this.#csv(),
+    );
     this.element = h(
       "figure",
       { id: "figure-prices" },
       h("figcaption", {}, h("h3", {}, "What copies cost")),
       this.#plot,
-      h("p", { class: "note" }, "Busy time counts only what runs: with the loser stopped at once, a copy costs less time than requests."),
-      h("div", { class: "foot" }, h("details", { class: "twin" }, h("summary", {}, "Table"), this.#twin), h("div", { class: "saves" }, ...saves)),
+      h(
+        "p",
+        { class: "note" },
+        "Busy time counts only what runs: with the loser stopped at once, a copy costs less time than requests.",
+      ),
+      h(
+        "div",
+        { class: "foot" },
+        h("details", { class: "twin" }, h("summary", {}, "Table"), this.#twin),
+        h("div", { class: "saves" }, ...saves),
+      ),
     );
     new ResizeObserver(() => this.#redraw()).observe(this.#plot);
   }
@@ -36,40 +54,89 @@ export class Prices {
   draw(scene: Scene): void {
     this.#prices = scene.lines.flatMap((line) => {
       const predicted = scene.model.predict(line.words);
-      return predicted instanceof Problem ? [] : [{ line, requests: predicted.extra_requests, busy: predicted.extra_busy, copy: predicted.sends_copy }];
+      return predicted instanceof Problem
+        ? []
+        : [{ line, requests: predicted.extra_requests, busy: predicted.extra_busy, copy: predicted.sends_copy }];
     });
     this.#redraw();
     const head = ["Strategy", "extra requests", "extra busy", "jobs that send a copy"];
-    const rows = this.#prices.map(({ line, requests, busy, copy }) => h("tr", {}, h("th", { scope: "row" }, line.name), ...[change(requests), change(busy), percent(copy)].map((text) => h("td", {}, text))));
-    this.#twin.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))), h("tbody", {}, ...rows)));
+    const rows = this.#prices.map(({ line, requests, busy, copy }) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, line.name),
+        ...[change(requests), change(busy), percent(copy)].map((text) => h("td", {}, text)),
+      ),
+    );
+    this.#twin.replaceChildren(
+      h(
+        "table",
+        {},
+        h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+        h("tbody", {}, ...rows),
+      ),
+    );
   }
 
   #redraw(): void {
     const width = Math.floor(this.#plot.clientWidth);
     if (width === 0) return;
-    const most = Math.max(0.1, ...this.#prices.flatMap(({ requests, busy }) => [requests ?? 0, busy ?? 0]).filter(Number.isFinite));
+    const most = Math.max(
+      0.1,
+      ...this.#prices.flatMap(({ requests, busy }) => [requests ?? 0, busy ?? 0]).filter(Number.isFinite),
+    );
     const row = 46;
     const height = this.#prices.length * row + 8;
-    const says = this.#prices.map(({ line, requests, busy }) => `${line.name}: ${change(requests)} requests, ${change(busy)} busy time`).join("; ");
-    const svg = s("svg", { class: "chart", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `What copies cost. ${says}` });
+    const says = this.#prices
+      .map(({ line, requests, busy }) => `${line.name}: ${change(requests)} requests, ${change(busy)} busy time`)
+      .join("; ");
+    const svg = s("svg", {
+      class: "chart",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "img",
+      "aria-label": `What copies cost. ${says}`,
+    });
     const left = Math.min(14 + 7 * Math.max(...this.#prices.map(({ line }) => line.name.length)), width * 0.45);
     const room = width - left - 130;
     this.#prices.forEach(({ line, requests, busy }, i) => {
       const y = 6 + i * row;
-      svg.append(s("text", { x: left - 10, y: y + 22, "text-anchor": "end", class: line.current ? "strong" : "" }, line.name));
-      [["requests", requests], ["busy", busy]].forEach(([name, value], j) => {
+      svg.append(
+        s(
+          "text",
+          { x: left - 10, y: y + 22, "text-anchor": "end", class: line.current ? "strong" : "" },
+          line.name,
+        ),
+      );
+      [
+        ["requests", requests],
+        ["busy", busy],
+      ].forEach(([name, value], j) => {
         const share = Math.max(0, Math.min(1, (typeof value === "number" ? value : 0) / most));
         const top = y + 3 + j * 17;
-        svg.append(s("rect", { x: left, y: top, width: Math.max(1.5, share * room), height: 13, rx: 2, class: `series bars h-${line.hue} ${name}` }));
-        svg.append(s("text", { x: left + share * room + 8, y: top + 11 }, `${change(value as number | null)} ${name}`));
+        svg.append(
+          s("rect", {
+            x: left,
+            y: top,
+            width: Math.max(1.5, share * room),
+            height: 13,
+            rx: 2,
+            class: `series bars h-${line.hue} ${name}`,
+          }),
+        );
+        svg.append(
+          s("text", { x: left + share * room + 8, y: top + 11 }, `${change(value as number | null)} ${name}`),
+        );
       });
     });
     this.#plot.replaceChildren(svg);
   }
 
   #csv(): string {
-    const lines = this.#prices.map(({ line, requests, busy, copy }) => [line.name, requests ?? "", busy ?? "", copy ?? ""].join(","));
+    const lines = this.#prices.map(({ line, requests, busy, copy }) =>
+      [line.name, requests ?? "", busy ?? "", copy ?? ""].join(","),
+    );
     return `${["strategy,extra_requests,extra_busy,sends_copy", ...lines].join("\n")}\n`;
   }
 }
-

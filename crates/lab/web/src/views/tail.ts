@@ -21,7 +21,9 @@ export class Tail implements View {
     this.#nines = h("input", { type: "checkbox", id: "nines" });
     this.#nines.checked = true;
     this.#nines.addEventListener("change", () => this.#scene && this.draw(this.#scene));
-    this.figure.element.querySelector("figcaption")?.append(h("label", { class: "pick" }, this.#nines, " axis of nines"));
+    this.figure.element
+      .querySelector("figcaption")
+      ?.append(h("label", { class: "pick" }, this.#nines, " axis of nines"));
   }
 
   draw(scene: Scene): null {
@@ -33,8 +35,17 @@ export class Tail implements View {
       const times = model.times(line.words, SURVIVALS);
       if (times instanceof Problem) continue;
       const values = [...times];
-      furthest = Math.max(furthest, ...values.filter((value, i) => Number.isFinite(value) && (SURVIVALS[i] ?? 0) >= 1e-3));
-      columns.push({ name: line.name, hue: line.hue, kind: "line", values, weight: line.current ? "bold" : "thin" });
+      furthest = Math.max(
+        furthest,
+        ...values.filter((value, i) => Number.isFinite(value) && (SURVIVALS[i] ?? 0) >= 1e-3),
+      );
+      columns.push({
+        name: line.name,
+        hue: line.hue,
+        kind: "line",
+        values,
+        weight: line.current ? "bold" : "thin",
+      });
     }
     const runs = trials.runs;
     const found = trials.times(SURVIVALS);
@@ -42,10 +53,22 @@ export class Tail implements View {
       const told = (i: number): boolean => (SURVIVALS[i] ?? 0) * runs >= LEAST_BEYOND;
       const band = model.band(current.words, runs, SURVIVALS);
       if (!(band instanceof Problem)) {
-        const ends = (end: 0 | 1): number[] => [...SURVIVALS].map((_, i) => (told(i) ? (band[2 * i + end] ?? NaN) : NaN));
-        columns.push({ name: `where 95 % of ${count(runs, "run", "runs")} are expected`, hue: current.hue, kind: "band", values: ends(0), high: ends(1) });
+        const ends = (end: 0 | 1): number[] =>
+          [...SURVIVALS].map((_, i) => (told(i) ? (band[2 * i + end] ?? NaN) : NaN));
+        columns.push({
+          name: `where 95 % of ${count(runs, "run", "runs")} are expected`,
+          hue: current.hue,
+          kind: "band",
+          values: ends(0),
+          high: ends(1),
+        });
       }
-      columns.push({ name: count(runs, "run", "runs"), hue: current.hue, kind: "dots", values: [...found].map((time, i) => (told(i) ? time : NaN)) });
+      columns.push({
+        name: count(runs, "run", "runs"),
+        hue: current.hue,
+        kind: "dots",
+        values: [...found].map((time, i) => (told(i) ? time : NaN)),
+      });
     }
     const nines = this.#nines.checked;
     const share: Axis = {
@@ -58,8 +81,18 @@ export class Tail implements View {
     const shown = nines ? furthest * 1.15 : furthest * 0.75;
     const time: Axis = { kind: "linear", label: "time", from: 0, to: roundUp(shown), tick, format: duration };
     this.figure.show(
-      { title: "Share of jobs that have returned, by time", says: `Curves of ${lines.map((line) => line.name).join(", ")}; runs of ${current.name} as dots.`, grid: [...SURVIVALS], gridAxis: share, valueAxis: time, turned: true, columns },
-      nines ? "Each line up is one nine more: a tenth of the jobs before are still to come. Curves are exact, dots are runs." : "Curves are exact, dots are runs.",
+      {
+        title: "Share of jobs that have returned, by time",
+        says: `Curves of ${lines.map((line) => line.name).join(", ")}; runs of ${current.name} as dots.`,
+        grid: [...SURVIVALS],
+        gridAxis: share,
+        valueAxis: time,
+        turned: true,
+        columns,
+      },
+      nines
+        ? "Each line up is one nine more: a tenth of the jobs before are still to come. Curves are exact, dots are runs."
+        : "Curves are exact, dots are runs.",
     );
     return null;
   }
