@@ -51,9 +51,9 @@ export class Readouts {
 
   /** What runs say, and how far that may be from the exact figures. */
   simulate(progress: Progress): void {
-    const { all, last, asked, busy } = progress;
+    const { all, last, asked, busy, why } = progress;
     if (!all) {
-      this.#simulated.replaceChildren(h("p", { class: "note" }, busy ? "Playing runs …" : ""));
+      this.#simulated.replaceChildren(h("p", { class: "note" }, busy ? "Playing runs …" : why));
       return;
     }
     const head = h(

@@ -16,9 +16,11 @@ export function strip(
     .map((lane, i) => ({ lane, at: settled(lane), luck: luck[i] }))
     .sort((a, b) => a.at - b.at || (a.luck ?? 0) - (b.luck ?? 0));
   const step = rows / order.length;
+  // Gaps that are thinner than a pixel would only flicker.
+  const thick = step < 2 ? step : step * 0.82;
   const paths = new Map<Fate | "ghost", string>();
   const add = (name: Fate | "ghost", from: number, to: number, y: number): void => {
-    const box = `M${x(from).toFixed(1)} ${y.toFixed(2)}H${x(to).toFixed(1)}v${(step * 0.82).toFixed(2)}H${x(from).toFixed(1)}Z`;
+    const box = `M${x(from).toFixed(1)} ${y.toFixed(2)}H${x(to).toFixed(1)}v${thick.toFixed(2)}H${x(from).toFixed(1)}Z`;
     paths.set(name, (paths.get(name) ?? "") + box);
   };
   order.forEach(({ lane, luck }, i) => {

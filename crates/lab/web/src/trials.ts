@@ -20,6 +20,8 @@ export interface Progress {
   /** How many are asked for, with those that are there. */
   readonly asked: number;
   readonly busy: boolean;
+  /** Why there are none; empty where that is not so. */
+  readonly why: string;
 }
 
 export class Trials {
@@ -32,6 +34,7 @@ export class Trials {
   #done = 0;
   #asked = 0;
   #pace = 50;
+  #why = "";
   #work: Work | null = null;
 
   /** `told` is called whenever there is news. */
@@ -56,6 +59,7 @@ export class Trials {
     this.#all = this.#last = null;
     const runs = this.#model.runner(words);
     this.#runs = runs instanceof Problem ? null : runs;
+    this.#why = runs instanceof Problem ? runs.text : "";
     if (this.#runs) this.more(BATCH);
     else this.#tell();
   }
@@ -125,6 +129,6 @@ export class Trials {
   }
 
   #tell(): void {
-    this.#told({ all: this.#all, last: this.#last, asked: this.#asked, busy: this.#work !== null });
+    this.#told({ all: this.#all, last: this.#last, asked: this.#asked, busy: this.#work !== null, why: this.#why });
   }
 }
