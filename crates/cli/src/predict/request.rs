@@ -260,11 +260,11 @@ fn with_flags<T>(
     form: &ShortForm,
     at_least: Option<u32>,
     required: Option<u32>,
-    solve: impl Fn(&ShortForm) -> Result<T, Problems>,
+    read: impl Fn(&ShortForm) -> Result<T, Problems>,
 ) -> Result<T, String> {
     let with = |at_least: Option<u32>, required: Option<u32>| {
         let form = at_least.map_or_else(|| form.clone(), |at_least| form.with_at_least(at_least));
-        solve(&required.map_or_else(|| form.clone(), |required| form.with_required(required)))
+        read(&required.map_or_else(|| form.clone(), |required| form.with_required(required)))
     };
     let problems = match with(at_least, required) {
         Ok(solved) => return Ok(solved),

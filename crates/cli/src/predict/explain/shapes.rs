@@ -85,8 +85,8 @@ fn sum(subject: &Subject<'_>, calls: u64) -> Option<Trap> {
     (calls > 1 && added.is_finite() && subject.plan.deadline.is_infinite() && !subject.plan.has_copies()).then(|| Trap {
         name: "percentiles_do_not_add",
         text: format!(
-            "The p99 of {calls} calls one after another is not {calls} times that of one, {}: hardly ever are all of them slow. \
-             It is {}.",
+            "The p99 of {} one after another is not the sum of theirs, {}: hardly ever are all of them slow. It is {}.",
+            number::count(calls, "call", "calls"),
             number::duration(added),
             number::duration(p99)
         ),
