@@ -78,7 +78,7 @@ export function picture(job: Job, { hue, span, width, named }: Layout): Picture 
     });
   }
   const head = s("line", { class: "playhead", x1: 0, x2: 0, y1: TOP - 6, y2: TOP + rows });
-  field.append(bars, ...lines(job.lanes, x, inner, TOP + rows), head);
+  field.append(bars, ...rules(job.lanes, x, inner, TOP + rows), head);
   svg.append(field);
   const reveal = (now: number, over: boolean): void => {
     const share = over ? 1 : Math.min(1, x(now) / inner);
@@ -151,7 +151,7 @@ function axis(span: number, inner: number, bottom: number): SVGElement {
 }
 
 /** Barrier, hedge and deadline, each with its label, on two heights so that neighbours stay readable. */
-function lines(lanes: Lanes, x: (seconds: number) => number, inner: number, bottom: number): SVGElement[] {
+function rules(lanes: Lanes, x: (seconds: number) => number, inner: number, bottom: number): SVGElement[] {
   const due = lanes.branches[0]?.due_s[0] ?? null;
   const all: [string, number | null, string][] = [
     ["hedge", due, `hedge ${duration(due)}`],
@@ -165,12 +165,17 @@ function lines(lanes: Lanes, x: (seconds: number) => number, inner: number, bott
   const shown = all.flatMap(([name, at, label]) =>
     at !== null && at > 0 && x(at) <= inner + 1 ? [{ name, place: x(at), label }] : [],
   );
-  return shown.map(({ name, place, label }, i) => {
+  shown.sort((a, b) => a.place - b.place);
+  // Labels come last, so that no line runs through them.
+  const lines = shown.map(({ name, place }, i) =>
+    s("g", { class: `rule ${name}` }, s("line", { x1: place, x2: place, y1: i % 2 === 0 ? 3 : 16, y2: bottom })),
+  );
+  const labels = shown.map(({ name, place, label }, i) => {
     const late = place + label.length * 6.6 + 6 > inner;
-    const y = i % 2 === 0 ? 11 : 24;
-    const text = s("text", { x: place + (late ? -5 : 5), y, "text-anchor": late ? "end" : "start" }, label);
-    return s("g", { class: `rule ${name}` }, s("line", { x1: place, x2: place, y1: y - 8, y2: bottom }), text);
+    const at = { x: place + (late ? -5 : 5), y: i % 2 === 0 ? 11 : 24, "text-anchor": late ? "end" : "start" };
+    return s("g", { class: `rule ${name}` }, s("text", at, label));
   });
+  return [...lines, ...labels];
 }
 
 function hatches(id: string): SVGElement[] {
