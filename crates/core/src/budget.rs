@@ -35,7 +35,13 @@ impl Budget {
 
     /// A primary answered.
     pub fn earn(&mut self) {
-        self.credit = (self.credit + u64::from(self.spec.share)).min(self.cap());
+        self.earn_for(1);
+    }
+
+    /// So many primaries answered.
+    pub fn earn_for(&mut self, primaries: u64) {
+        let earned = u64::from(self.spec.share).saturating_mul(primaries);
+        self.credit = self.credit.saturating_add(earned).min(self.cap());
         self.room = self.room.min(self.cap() - self.credit);
     }
 

@@ -297,6 +297,8 @@ fn one_who_leaves_a_long_queue_leaves_it_in_order() {
 enum Op {
     Ask(Class, u32, Option<u64>),
     Pass(u64),
+    /// Asks, and is granted when it is its turn at once.
+    AskNow(Class, u32, Option<u64>),
     /// Time passes until somebody may go.
     Wait,
     Grant,
@@ -315,9 +317,11 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         Class::OptionalCopy,
         Class::Backfill,
     ]);
+    let class_now = class.clone();
     let any = any::<prop::sample::Index>;
     let op = prop_oneof![
         4 => (class, 0..5_u32, prop::option::of(0..40_u64)).prop_map(|(c, w, u)| Op::Ask(c, w, u)),
+        3 => (class_now, 0..5_u32, prop::option::of(0..40_u64)).prop_map(|(c, w, u)| Op::AskNow(c, w, u)),
         2 => (0..12_u64).prop_map(Op::Pass),
         2 => Just(Op::Wait),
         5 => Just(Op::Grant),
@@ -365,6 +369,19 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
                 if let Ok(ticket) = came {
                     prop_assert!(tickets.last().is_none_or(|last| *last < ticket), "tickets are new");
                     naive.ask(ticket, *class, *weight, until);
+                    tickets.push(ticket);
+                }
+            }
+            Op::AskNow(class, weight, until) => {
+                let until = until.map(|after| now.saturating_add(Time::from_nanos(after)));
+                let came = limiter.ask_now(now, *class, *weight, until);
+                prop_assert_eq!(came.err(), naive.refuses(now, *weight, until));
+                if let Ok((ticket, granted)) = came {
+                    naive.ask(ticket, *class, *weight, until);
+                    prop_assert_eq!(granted, naive.poll(now) == Some(ticket));
+                    if granted {
+                        naive.grant(now, ticket);
+                    }
                     tickets.push(ticket);
                 }
             }
@@ -449,6 +466,9 @@ proptest! {
             let pick = |index: &prop::sample::Index| (!tickets.is_empty()).then(|| *index.get(&tickets));
             match op {
                 Op::Ask(class, weight, _) => tickets.extend(limiter.ask(now, *class, *weight, Some(now))),
+                Op::AskNow(class, weight, _) => {
+                    tickets.extend(limiter.ask_now(now, *class, *weight, Some(now)).map(|(ticket, _)| ticket));
+                }
                 Op::Pass(_) | Op::Wait => drop(limiter.next_at(now)),
                 Op::Grant => drop(pump(&mut limiter, now)),
                 Op::GrantAny(index) => pick(index).into_iter().for_each(|ticket| limiter.grant(now, ticket)),

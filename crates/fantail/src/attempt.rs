@@ -6,24 +6,39 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fantail_core::job::{AttemptId, Failure, Role};
-use fantail_core::{Branch, Plan};
+use fantail_core::{Branch, Plan, Time};
 use tokio::time::Instant;
 
 use crate::hold::Hold;
 use crate::limiter::Mailbox;
-use crate::{IdempotencyKey, JobId};
+use crate::wakes::Wakes;
+use crate::{Clock, IdempotencyKey, JobId};
 
 /// One call made for a branch: handed to the branch's closure, which makes the call.
 #[derive(Clone)]
 pub struct Attempt {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) job: JobId,
+    pub(crate) context: Arc<Context>,
     pub(crate) id: AttemptId,
     pub(crate) target: u32,
     /// Of the attempts that started before; empty for most, and then on no heap.
     pub(crate) tried: Vec<u32>,
-    pub(crate) until: Option<Instant>,
+    /// In the job's time.
+    pub(crate) until: Option<Time>,
+}
+
+/// What the attempts of a job have in common.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) id: JobId,
+    pub(crate) clock: Clock,
     pub(crate) mailbox: Arc<Mailbox>,
+}
+
+impl Context {
+    pub(crate) fn new(plan: &Arc<Plan>, id: JobId, clock: Clock, wakes: &Arc<Wakes>) -> Arc<Context> {
+        Arc::new(Context { plan: Arc::clone(plan), id, clock, mailbox: Mailbox::new(Arc::clone(wakes)) })
+    }
 }
 
 impl Attempt {
@@ -39,7 +54,7 @@ impl Attempt {
 
     /// The branch as the plan declares it.
     pub fn declared(&self) -> &Branch {
-        &self.plan.branches()[self.id.branch as usize]
+        &self.context.plan.branches()[self.id.branch as usize]
     }
 
     /// 0 for the primary, 1, 2, … for its copies, [`AttemptId::FAILOVER`] for the failover.
@@ -64,37 +79,37 @@ impl Attempt {
 
     /// The job.
     pub fn job(&self) -> JobId {
-        self.job
+        self.context.id
     }
 
     /// What all attempts for this branch of this job have in common, and the tries after it: an upstream that is told does
     /// the work once.
     pub fn key(&self) -> IdempotencyKey {
-        self.job.key(self.id.branch)
+        self.context.id.key(self.id.branch)
     }
 
     /// When the job cuts this attempt; `None` when nothing will.
     pub fn deadline(&self) -> Option<Instant> {
-        self.until
+        self.context.clock.instant(self.until?)
     }
 
     /// What the branches share is primed, for instance a prompt cache at the first byte of an answer: when this attempt's
     /// branch leads, the others need wait for it no longer.
     pub fn primed(&self) {
-        if self.plan.leader().is_some() {
-            self.mailbox.primed(self.id);
+        if self.context.plan.leader().is_some() {
+            self.context.mailbox.primed(self.id);
         }
     }
 
     /// How long from now until the job cuts this attempt; zero when that has passed, `None` when nothing will.
     pub fn time_left(&self) -> Option<Duration> {
-        self.until.map(|until| until.saturating_duration_since(Instant::now()))
+        self.deadline().map(|until| until.saturating_duration_since(Instant::now()))
     }
 
     /// Keeps the attempt's permit out until the hold is dropped, even when the attempt has ended before: for work that
     /// goes on. To be taken while the attempt runs; later there is nothing to hold.
     pub fn hold(&self) -> Hold {
-        Hold::new(&self.mailbox, self.id)
+        Hold::new(&self.context.mailbox, self.id)
     }
 }
 
@@ -136,7 +151,7 @@ impl AttemptError {
         AttemptError { failure: Failure::Pushback, pause, source: source.into() }
     }
 
-    pub(crate) fn timed_out(timeout: fantail_core::Time) -> AttemptError {
+    pub(crate) fn timed_out(timeout: Time) -> AttemptError {
         let source = format!("no answer within the attempt timeout of {timeout}").into();
         AttemptError { failure: Failure::TimedOut, pause: None, source }
     }

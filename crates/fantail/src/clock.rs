@@ -6,7 +6,7 @@ use fantail_core::Time;
 use tokio::time::Instant;
 
 /// An origin on tokio's clock, which tests may pause: the only place where the clock is read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     origin: Instant,
 }
@@ -14,6 +14,16 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn start() -> Clock {
         Clock { origin: Instant::now() }
+    }
+
+    /// One that begins at an instant.
+    pub(crate) fn at(origin: Instant) -> Clock {
+        Clock { origin }
+    }
+
+    /// Whether it began by that instant. Not so where another runtime's clock, which a test paused, is behind.
+    pub(crate) fn began_by(self, at: Instant) -> bool {
+        self.origin <= at
     }
 
     pub(crate) fn now(self) -> Time {

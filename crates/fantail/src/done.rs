@@ -2,28 +2,42 @@
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use fantail_core::job::{Cause, NotStarted, Outcome, Refusal, Slot, Verdict};
 use fantail_core::{Job, Ledger, Time};
 
+use crate::calls::Answers;
+use crate::desk::{Desk, Pool};
 use crate::{AttemptError, Handle, JobId};
-
-pub(crate) type Answer = Box<dyn Any + Send>;
 
 /// A result: complete or partial. Within [`Failed`], what was answered all the same.
 #[must_use]
 pub struct Done {
-    pub(crate) id: JobId,
-    pub(crate) job: Job,
-    pub(crate) verdict: Verdict,
-    /// By branch. Nobody locks it: it only makes a result `Sync`, and so an error that `?` converts, whatever the answers.
-    pub(crate) answers: Mutex<Vec<Option<Answer>>>,
-    /// By branch, the primary's first.
-    pub(crate) errors: Vec<Vec<AttemptError>>,
+    id: JobId,
+    verdict: Verdict,
+    /// `None` once it was handed back.
+    desk: Option<Box<Desk>>,
+    pool: Arc<Pool>,
 }
 
 impl Done {
+    pub(crate) fn new(id: JobId, verdict: Verdict, desk: Box<Desk>, pool: Arc<Pool>) -> Done {
+        Done { id, verdict, desk: Some(desk), pool }
+    }
+
+    fn desk(&self) -> &Desk {
+        self.desk.as_ref().expect("a result keeps its desk until it is dropped")
+    }
+
+    /// The answers of the branches that share their call with this one.
+    pub(crate) fn answers_of<T: 'static>(&mut self, branch: u32) -> Option<&mut Answers<T>> {
+        let desk = self.desk.as_mut()?;
+        let calls = *desk.calls_of.get(branch as usize)?;
+        let answers: &mut dyn Any = &mut **desk.answers().get_mut(calls as usize)?;
+        answers.downcast_mut()
+    }
+
     /// Takes the answers behind a handle: `T` of a required branch, `Option<T>` of an optional one.
     ///
     /// # Panics
@@ -35,15 +49,7 @@ impl Done {
 
     /// Takes the answer of a branch, whether or not it is required: `None` when there is none, or none of type `T`.
     pub fn answer<T: 'static>(&mut self, branch: u32) -> Option<T> {
-        let answers = self.answers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let answer = answers.get_mut(branch as usize)?;
-        match answer.take()?.downcast::<T>() {
-            Ok(value) => Some(*value),
-            Err(other) => {
-                *answer = Some(other);
-                None
-            }
-        }
+        self.answers_of(branch)?.slot(branch)?.take()
     }
 
     /// The job's id.
@@ -61,7 +67,7 @@ impl Done {
     /// # Panics
     /// When the plan has no such branch.
     pub fn slot(&self, branch: u32) -> Slot {
-        self.job.slot(branch).expect("the index is one of the plan's branches")
+        self.job().slot(branch).expect("the index is one of the plan's branches")
     }
 
     /// What became of a branch.
@@ -74,7 +80,7 @@ impl Done {
 
     /// The branches that the result lacks, by index; none when it is complete.
     pub fn incomplete(&self) -> impl Iterator<Item = u32> + '_ {
-        self.job.incomplete()
+        self.job().incomplete()
     }
 
     /// What the attempts of a branch failed with, the primary's error first.
@@ -82,32 +88,41 @@ impl Done {
     /// # Panics
     /// When the plan has no such branch.
     pub fn errors(&self, branch: u32) -> &[AttemptError] {
-        &self.errors[branch as usize]
+        assert!(branch < self.job().plan().n(), "the index is one of the plan's branches");
+        self.desk().errors.get(branch as usize).map_or(&[], Vec::as_slice)
     }
 
     /// Attempts, busy time and refusals.
     pub fn ledger(&self) -> &Ledger {
-        self.job.ledger()
+        self.job().ledger()
     }
 
     /// From the job's start to its verdict.
     pub fn elapsed(&self) -> Time {
-        self.job.elapsed()
+        self.job().elapsed()
     }
 
     /// The machine in its final state.
     pub fn job(&self) -> &Job {
-        &self.job
+        self.desk().job()
+    }
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        if let Some(desk) = self.desk.take() {
+            self.pool.put(desk);
+        }
     }
 }
 
 impl fmt::Debug for Done {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outcomes: Vec<_> = (0..self.job.plan().n()).map(|branch| self.outcome(branch)).collect();
+        let outcomes: Vec<_> = (0..self.job().plan().n()).map(|branch| self.outcome(branch)).collect();
         f.debug_struct("Done")
             .field("verdict", &self.verdict())
             .field("outcomes", &outcomes)
-            .field("errors", &self.errors)
+            .field("errors", &self.desk().errors)
             .field("elapsed", &self.elapsed())
             .finish_non_exhaustive()
     }
@@ -213,12 +228,16 @@ impl std::ops::Deref for Failed {
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plan = self.0.job.plan();
+        let plan = self.0.job().plan();
         let (branch, what) = match self.cause() {
             Cause::Required(branch) => (branch, String::from("is required")),
             Cause::TooFew(branch) => (
                 branch,
-                format!("leaves too few: {} of at least {} answered", self.0.job.answers(), plan.at_least()),
+                format!(
+                    "leaves too few: {} of at least {} answered",
+                    self.0.job().answers(),
+                    plan.at_least()
+                ),
             ),
             Cause::Dropped => return f.write_str("the job was dropped"),
         };

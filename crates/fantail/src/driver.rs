@@ -1,26 +1,25 @@
 //! Drives a job of [`fantail_core`] in the task that polls it.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use fantail_core::job::{Action, AttemptId, Class, Cut, Event, Refusal, Start, Verdict};
-use fantail_core::{Job, Plan, Time};
+use fantail_core::job::{Action, AttemptId, Cut, Event, Refusal, Role, Verdict};
+use fantail_core::{End as Measured, Job, Plan, Time};
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::done::Answer;
-use crate::fanout::{Keep, Run, Shared};
-use crate::held::{Held, Live};
+use crate::calls::Kept;
+use crate::desk::Desk;
+use crate::fanout::{Keep, Shared};
+use crate::held::{CallList, Held, Seat};
 use crate::inputs::Tap;
-use crate::limiter::{Letter, Mailbox, Permit};
+use crate::limiter::{Answer, Asked, Letter, Permit};
 use crate::live::Gauges;
-use crate::wakes::{Wakes, Woken};
+use crate::wakes::Woken;
 use crate::watch::{End, Watch};
-use crate::{Attempt, AttemptError, Clock, Done, JobId, SharedLimiter, lock};
+use crate::{Attempt, AttemptError, Done, JobId, lock};
 
 /// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
 ///
@@ -29,29 +28,16 @@ pub(crate) struct Driver<'f> {
     shared: Arc<Shared>,
     id: JobId,
     watch: Watch,
-    clock: Clock,
-    job: Job,
-    calls: Vec<Run<'f>>,
-    taps: Vec<Tap>,
     held: Held<'f>,
     gauges: Gauges,
-    wakes: Arc<Wakes>,
-    mailbox: Arc<Mailbox>,
-    timer: Pin<Box<Sleep>>,
-    /// Attempts to poll, each once before any of them twice.
-    to_poll: VecDeque<Woken>,
-    /// Answers and failures that were found, each with when it was there.
-    found: Vec<(Time, Event)>,
-    events: Vec<Event>,
-    actions: Vec<Action>,
-    /// Answers reported in the current step, until the machine says whether they won.
-    reported: Vec<(AttemptId, Answer)>,
-    answers: Vec<Option<Answer>>,
-    errors: Vec<Vec<AttemptError>>,
-    /// The branches that answered, until somebody asks for them; `None` when nobody will.
-    arrived: Option<VecDeque<u32>>,
-    /// By attempt index; `None` for those that have not started. Empty where no branch has two.
-    targets: Vec<Option<u32>>,
+    taps: Vec<Tap>,
+    desk: Box<Desk>,
+    /// The one timer, once the job has to wait, and when it rings.
+    timer: Option<(Pin<Box<Sleep>>, Instant)>,
+    /// The time, until something has been polled since it was read.
+    now: Option<Instant>,
+    /// Whether somebody asks for answers as they come.
+    streamed: bool,
     /// Answered primaries that the budgets have been told of.
     earned: u64,
 }
@@ -61,77 +47,74 @@ impl<'f> Driver<'f> {
     pub(crate) fn start(
         shared: Arc<Shared>,
         id: Option<JobId>,
-        calls: Vec<Run<'f>>,
+        calls: CallList<'f>,
         taps: Vec<Tap>,
+        mut desk: Box<Desk>,
         streamed: bool,
     ) -> Driver<'f> {
-        let plan = Arc::clone(&shared.plan);
-        let n = plan.branches().len();
-        let clock = Clock::start();
-        let wakes = Wakes::new(plan.attempts(), shared.timed, clock);
-        let mailbox = Mailbox::new(Arc::clone(&wakes));
-        let mut actions = Vec::new();
+        let plan = &shared.plan;
+        let now = Instant::now();
         let (rotation, draw, next_id) = shared.next_job();
         let id = id.unwrap_or(next_id);
-        let live: Vec<Option<Time>> = shared.live.iter().map(|live| live.delay().delay()).collect();
-        let start = Start { now: clock.now(), rotation, draw, live: &live };
-        let job = Job::start(Arc::clone(&plan), start, &mut actions);
-        let attempts = plan.attempts();
+        desk.prepare(plan, id, shared.timed, now);
+        desk.live.clear();
+        desk.live.extend(shared.live.iter().map(|live| live.due(now)));
+        desk.start(plan, rotation, draw, now);
+        let (lists, measured) = (std::mem::take(&mut desk.lists), std::mem::take(&mut desk.measured));
+        let mailbox = Arc::clone(&desk.context.mailbox);
         let mut driver = Driver {
             id,
-            watch: Watch::start(shared.observer.as_ref(), &plan, id),
-            clock,
-            gauges: Gauges::new(&job, &shared.live),
-            job,
-            calls,
+            watch: Watch::start(shared.observer.as_ref(), plan, id),
+            held: Held::new(calls, plan.attempts(), lists, mailbox),
+            gauges: Gauges::new(desk.job(), &shared.live, measured),
             taps,
-            held: Held::new(attempts, Arc::clone(&mailbox)),
-            mailbox,
-            wakes,
-            timer: Box::pin(sleep_until(Instant::now())),
-            to_poll: VecDeque::new(),
-            found: Vec::new(),
-            events: Vec::new(),
-            actions,
-            reported: Vec::new(),
-            answers: (0..n).map(|_| None).collect(),
-            errors: (0..n).map(|_| Vec::new()).collect(),
-            arrived: streamed.then(VecDeque::new),
-            targets: vec![None; if attempts > n { attempts } else { 0 }],
+            desk,
+            timer: None,
+            now: None,
+            streamed,
             earned: 0,
             shared,
         };
-        driver.act();
+        driver.act(now);
+        // Who joins a job polls it at once; who streams it may be busy before.
+        driver.now = Some(now).filter(|_| !streamed);
         driver
     }
 
     /// The result of a job that has come to `verdict`; what it keeps runs on.
     pub(crate) fn into_done(mut self, verdict: Verdict, keep: Option<Keep<'f>>) -> Done {
-        let answers = mem::take(&mut self.answers).into();
-        let (id, errors) = (self.id, mem::take(&mut self.errors));
-        let job = match keep {
-            Some(keep) if self.job.kept() > 0 => {
-                let job = self.job.clone();
+        let (id, pool) = (self.id, Arc::clone(&self.shared.pool));
+        let (answers, calls) = (self.desk.answers(), self.held.calls());
+        answers.clear();
+        answers.extend(calls.iter_mut().filter_map(|calls| calls.as_mut().take_answers()));
+        let desk = match keep {
+            Some(keep) if self.desk.job().kept() > 0 => {
+                let desk = Box::new(self.desk.split());
                 keep(self);
-                job
+                desk
             }
-            _ => self.job,
+            _ => {
+                self.desk.lists = self.held.take_lists();
+                self.desk.measured = self.gauges.take_list();
+                self.desk
+            }
         };
-        Done { id, job, verdict, answers, errors }
+        Done::new(id, verdict, desk, pool)
     }
 
     pub(crate) fn id(&self) -> JobId {
         self.id
     }
 
-    /// The answers so far, by branch.
-    pub(crate) fn answers_mut(&mut self) -> &mut [Option<Answer>] {
-        &mut self.answers
+    /// The answers so far of the branches that share their call with this one.
+    pub(crate) fn answers_mut(&mut self, branch: u32) -> Option<&mut dyn Kept> {
+        let calls = *self.desk.calls_of.get(branch as usize)?;
+        self.held.calls().get_mut(calls as usize)?.as_mut().answers()
     }
 
     /// The next branch that answered and was not named yet.
     pub(crate) fn arrived(&mut self) -> Option<u32> {
-        self.arrived.as_mut()?.pop_front()
+        self.desk.arrived.pop_front()
     }
 
     /// Ready once the job has a verdict, and nothing that it started is left.
@@ -143,68 +126,95 @@ impl<'f> Driver<'f> {
     fn poll_kept(&mut self, task: &mut Context<'_>) -> Poll<()> {
         let poll = self.poll_until(task, |job| (job.kept() == 0).then_some(()));
         if poll.is_ready() {
-            self.watch.observed(&self.job);
+            self.watch.observed(self.desk.job());
         }
         poll
     }
 
     fn poll_until<T>(&mut self, task: &mut Context<'_>, over: impl Fn(&Job) -> Option<T>) -> Poll<T> {
-        self.wakes.register(task.waker());
         // An attempt that wakes itself is polled again in a later poll, not in this one: it may be yielding. And it is
         // polled again only after all the others that were woken, which tokio's budget may have left over.
-        let resumed = !self.to_poll.is_empty();
+        let resumed = !self.desk.to_poll.is_empty();
         if !resumed {
-            self.wakes.take(&mut self.to_poll);
+            self.desk.wakers.wakes().take(&mut self.desk.to_poll);
         }
+        let mut registered = false;
         loop {
             self.poll_attempts();
             self.read_mail();
-            let left_over = !self.to_poll.is_empty();
-            if self.step(left_over) {
+            let left_over = !self.desk.to_poll.is_empty();
+            let now = *self.now.get_or_insert_with(Instant::now);
+            if self.step(now, left_over) {
                 continue;
             }
-            if let Some(end) = over(&self.job) {
+            if let Some(end) = over(self.desk.job()) {
                 return Poll::Ready(end);
             }
-            // Whether something is due is judged by the clock: where the budget is spent, no timer rings.
-            let permits_at = self.permits_at();
-            if permits_at.is_some_and(|at| at <= Instant::now()) {
-                self.shared.limiters.iter().for_each(SharedLimiter::serve);
+            if !registered {
+                // What was woken, or came by mail, before there was anybody to wake is looked for after it.
+                self.desk.wakers.wakes().register(task.waker());
+                registered = true;
                 continue;
             }
-            if left_over || resumed {
+            // Whether something is due is judged by the clock: where the budget is spent, no timer rings.
+            let permits_at = self.permits_at(now);
+            if permits_at.is_some_and(|at| at <= now) {
+                self.serve(now);
+                continue;
+            }
+            if left_over || resumed || self.desk.wakers.wakes().any() {
                 // To poll the rest, or to take in those that were woken while it was polled.
                 task.waker().wake_by_ref();
-                return Poll::Pending;
+                return self.wait();
             }
-            let wake_at = self.job.wake_at().and_then(|at| self.clock.instant(at));
-            let Some(at) = permits_at.into_iter().chain(wake_at).min() else { return Poll::Pending };
-            self.timer.as_mut().reset(at);
-            if self.timer.as_mut().poll(task).is_pending() {
-                return Poll::Pending;
+            let wake_at = self.desk.job().wake_at().and_then(|at| self.desk.clock.instant(at));
+            let Some(at) = permits_at.into_iter().chain(wake_at).min() else { return self.wait() };
+            if self.sleep(at, task).is_pending() {
+                return self.wait();
             }
+            self.now = None;
         }
     }
 
+    /// The task goes away: whatever time it is when it comes back, it is another.
+    fn wait<T>(&mut self) -> Poll<T> {
+        self.now = None;
+        Poll::Pending
+    }
+
+    /// Ready by `at`, or before.
+    fn sleep(&mut self, at: Instant, task: &mut Context<'_>) -> Poll<()> {
+        let (timer, rings_at) = self.timer.get_or_insert_with(|| (Box::pin(sleep_until(at)), at));
+        // One that rings too early is set anew then; mostly the job is over before.
+        if *rings_at > at || timer.is_elapsed() {
+            timer.as_mut().reset(at);
+            *rings_at = at;
+        }
+        timer.as_mut().poll(task)
+    }
+
     /// Tells the machine what happened and that it is time, if there is anything to tell.
-    fn step(&mut self, left_over: bool) -> bool {
-        let now = self.clock.now();
-        let due = self.job.wake_at().filter(|at| *at <= now);
+    fn step(&mut self, at: Instant, left_over: bool) -> bool {
+        let desk = &mut *self.desk;
+        let now = desk.clock.time(at);
+        let due = desk.job().wake_at().filter(|at| *at <= now);
         // What is left over to be polled may have been there before that or at that very instant, and then it is in time.
-        let early = |due| self.to_poll.iter().any(|woken| woken.since.is_some_and(|since| since <= due));
+        let early = |due| desk.to_poll.iter().any(|woken| woken.since.is_some_and(|since| since <= due));
         let wait = left_over && due.is_some_and(|due| due == now || early(due));
-        let tell = !wait && (due.is_some() || !self.events.is_empty() || !self.found.is_empty());
+        let tell = !wait && (due.is_some() || !desk.events.is_empty() || !desk.found.is_empty());
         if tell {
+            self.measure(at);
             if due.is_some_and(|due| due < now) {
                 self.tell_in_order(now);
             }
-            self.events.extend(self.found.drain(..).map(|(_, event)| event));
-            self.job.step(now, &mut self.events, &mut self.actions);
+            let desk = &mut *self.desk;
+            desk.events.extend(desk.found.drain(..).map(|(_, event)| event));
+            desk.step(now);
             self.keep_answers();
-            self.act();
-        } else if self.events.is_empty() {
+            self.act(at);
+        } else if self.desk.events.is_empty() {
             // What came by mail for attempts that were gone.
-            self.held.hand_back();
+            self.held.hand_back(at);
         }
         tell
     }
@@ -212,23 +222,34 @@ impl<'f> Driver<'f> {
     /// The task was too busy to look when something fell due: tells the machine what was there by then as of when it was
     /// there, so that it is no later for it.
     fn tell_in_order(&mut self, now: Time) {
-        self.found.sort_by_key(|(at, _)| *at);
-        let earlier = self.found.partition_point(|(at, _)| *at < now);
-        let mut events = Vec::new();
-        for group in self.found[..earlier].chunk_by(|one, other| one.0 == other.0) {
-            events.extend(group.iter().map(|(_, event)| *event));
-            self.job.step(group[0].0, &mut events, &mut self.actions);
+        let desk = &mut *self.desk;
+        desk.found.sort_by_key(|(at, _)| *at);
+        let earlier = desk.found.partition_point(|(at, _)| *at < now);
+        let mut later = std::mem::take(&mut desk.events);
+        let mut found = std::mem::take(&mut desk.found);
+        for group in found[..earlier].chunk_by(|one, other| one.0 == other.0) {
+            desk.events.extend(group.iter().map(|(_, event)| *event));
+            desk.step(group[0].0);
         }
-        self.found.drain(..earlier);
+        found.drain(..earlier);
+        desk.found = found;
+        desk.events.append(&mut later);
     }
 
     /// When a limiter is to hand out permits and it falls to this job to see to it.
-    fn permits_at(&self) -> Option<Instant> {
-        self.shared.limiters.iter().filter_map(|limiter| limiter.alarm_of(&self.mailbox)).min()
+    fn permits_at(&self, now: Instant) -> Option<Instant> {
+        let limiters = self.shared.limiters.iter().filter(|_| self.held.queues());
+        limiters.filter_map(|limiter| limiter.alarm_of(self.held.mailbox(), now)).min()
     }
 
-    fn plan(&self) -> &Arc<Plan> {
-        self.job.plan()
+    fn serve(&mut self, now: Instant) {
+        for limiter in &self.shared.limiters {
+            limiter.serve(now, Some(self.held.home()));
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.shared.plan
     }
 
     fn index(&self, attempt: AttemptId) -> usize {
@@ -237,137 +258,153 @@ impl<'f> Driver<'f> {
 
     /// Does what the machine said, then lets permits move. So grants come last in an instant: after the credit that its
     /// answers earn, and by the classes of all who ask.
-    fn act(&mut self) {
-        self.carry_out();
+    fn act(&mut self, now: Instant) {
+        self.carry_out(now);
         self.read_mail();
-        self.held.hand_back();
-        self.shared.limiters.iter().for_each(SharedLimiter::serve);
+        self.held.hand_back(now);
+        if self.held.queues() {
+            self.serve(now);
+        }
     }
 
-    fn carry_out(&mut self) {
-        let mut actions = mem::take(&mut self.actions);
-        for action in actions.drain(..) {
-            match action {
-                Action::Ask { attempt, class, budgeted, until } => {
-                    let until = until.and_then(|until| self.clock.instant(until));
-                    if let Err(reason) = self.ask(attempt, class, budgeted, until) {
-                        self.refuse(attempt, reason);
-                    }
+    fn carry_out(&mut self, now: Instant) {
+        let mut actions = std::mem::take(&mut self.desk.actions);
+        self.gauges.act(&actions, now);
+        let mut rest = &actions[..];
+        while let [action, others @ ..] = rest {
+            let asks = rest.iter().take_while(|action| matches!(action, Action::Ask { .. })).count();
+            if asks > 0 {
+                self.ask(&rest[..asks], now);
+                rest = &rest[asks..];
+                continue;
+            }
+            rest = others;
+            match *action {
+                Action::Ask { .. } => {}
+                Action::Start { attempt, target, until } => self.start_attempt(attempt, target, until),
+                Action::Withdraw(attempt) => {
+                    self.held.let_go(self.index(attempt));
                 }
-                Action::Start { attempt, target, until } => {
-                    let until = until.and_then(|until| self.clock.instant(until));
-                    self.start_attempt(attempt, target, until);
-                }
-                Action::Withdraw(attempt) => drop(self.let_go(attempt)),
                 Action::Keep(attempt) => self.watch.kept(attempt),
                 Action::Cancel(attempt, cut) => {
-                    if self.let_go(attempt) {
+                    if self.held.let_go(self.index(attempt)) {
                         self.watch.ended(attempt, End::Cut(cut));
                     }
-                    self.gauges.cut(attempt, cut);
                     let declared = &self.plan().branches()[attempt.branch as usize];
                     if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
                         self.add_error(attempt, AttemptError::timed_out(timeout));
                     }
                 }
-                Action::Finish(verdict) => self.watch.finished(&self.job, verdict),
+                Action::Finish(verdict) => self.watch.finished(self.desk.job(), verdict),
             }
         }
-        self.actions = actions;
+        actions.clear();
+        self.desk.actions = actions;
     }
 
-    fn ask(
-        &mut self,
-        attempt: AttemptId,
-        class: Class,
-        budgeted: bool,
-        until: Option<Instant>,
-    ) -> Result<(), Refusal> {
-        let budget = self.shared.budget(attempt.role()).filter(|_| budgeted).map(Arc::clone);
-        let declared = &self.plan().branches()[attempt.branch as usize];
-        let live = if let Some(limiter) = declared.limiter {
-            let limiter = &self.shared.limiters[limiter];
-            let place = limiter.ask(&self.mailbox, attempt, budget, class, declared.weight, until)?;
-            Live::Queued { place }
-        } else {
-            if budget.as_ref().is_some_and(|budget| !lock(budget).take()) {
-                return Err(Refusal::Budget);
+    /// Asks for permits, each limiter once for all that ask it one after another.
+    fn ask(&mut self, asks: &[Action], now: Instant) {
+        let shared = Arc::clone(&self.shared);
+        let time = self.desk.clock.time(now);
+        let (mut open, mut refused) = (None, Vec::new());
+        for ask in asks {
+            let Action::Ask { attempt, class, budgeted, until } = *ask else { continue };
+            let budget = shared.budget(attempt.role()).filter(|_| budgeted).map(Arc::clone);
+            let declared = &shared.plan.branches()[attempt.branch as usize];
+            let Some(limiter) = declared.limiter else {
+                if budget.as_ref().is_some_and(|budget| !lock(budget).take()) {
+                    refused.push((attempt, Refusal::Budget));
+                } else {
+                    self.permit(attempt, Permit::new(None, budget));
+                }
+                continue;
+            };
+            if open.as_ref().is_none_or(|(last, _)| *last != limiter) {
+                drop(open.take());
+                open = Some((limiter, shared.limiters[limiter].open(now)));
             }
-            self.events.push(Event::Granted(attempt));
-            Live::Permitted { permit: Permit::new(None, budget) }
-        };
-        let index = self.index(attempt);
-        *self.held.slot(index) = Some(live);
-        Ok(())
+            let Some((_, limiter)) = &mut open else { continue };
+            let within = until.map(|until| until.saturating_sub(time));
+            let asked = Asked { attempt, class, weight: declared.weight, within, budget };
+            match limiter.ask(self.held.mailbox(), asked) {
+                Ok(Answer::Permit(permit)) => self.permit(attempt, permit),
+                Ok(Answer::Place(place)) => self.held.queue(self.index(attempt), place),
+                Err(reason) => refused.push((attempt, reason)),
+            }
+        }
+        // An observer may ask the limiter how it is.
+        drop(open);
+        for (attempt, reason) in refused {
+            self.refuse(attempt, reason);
+        }
     }
 
-    fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Instant>) {
+    fn permit(&mut self, attempt: AttemptId, permit: Permit) {
+        self.held.permit(self.index(attempt), permit);
+        self.desk.events.push(Event::Granted(attempt));
+    }
+
+    fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Time>) {
         let index = self.index(id);
-        let Some(Live::Permitted { permit }) = self.held.slot(index).take() else {
-            unreachable!("the machine starts what was granted, and {id:?} was not");
-        };
-        self.gauges.start(id);
-        let mailbox = Arc::clone(&self.mailbox);
-        let tried = self.tried(id);
-        self.targets.get_mut(index).into_iter().for_each(|tried| *tried = Some(target));
-        let attempt =
-            Attempt { plan: Arc::clone(self.plan()), job: self.id, id, target, tried, until, mailbox };
+        // A primary is the first.
+        let tried = if id.role() == Role::Primary { Vec::new() } else { self.tried(id) };
+        if let Some(tried) = self.desk.targets.get_mut(index) {
+            *tried = Some(target);
+        }
+        let attempt = Attempt { context: Arc::clone(&self.desk.context), id, target, tried, until };
         let span = self.watch.started(&attempt);
-        let future = span.in_scope(|| permit.under(|| self.calls[id.branch as usize](attempt)));
-        let waker = self.wakes.waker(index);
-        let permit = permit.used();
-        *self.held.slot(index) = Some(Live::Running { attempt: id, future, waker, permit, span });
-        self.to_poll.push_back(Woken { attempt: index, since: None });
+        self.held.start(index, self.desk.calls_of[id.branch as usize], attempt, span);
+        self.desk.to_poll.push_back(Woken { attempt: index, since: None });
     }
 
     /// The targets of the branch's attempts that have started.
     fn tried(&self, id: AttemptId) -> Vec<u32> {
-        if self.targets.is_empty() {
-            return Vec::new();
-        }
         let indexes = self.plan().attempts_of(id.branch).filter_map(|other| self.plan().attempt_index(other));
-        indexes.filter_map(|index| self.targets[index]).collect()
-    }
-
-    /// Whether there was anything to let go of.
-    fn let_go(&mut self, attempt: AttemptId) -> bool {
-        let index = self.index(attempt);
-        let live = self.held.slot(index).is_some();
-        self.held.let_go(index);
-        live
+        indexes.filter_map(|index| self.desk.targets[index]).collect()
     }
 
     fn refuse(&mut self, attempt: AttemptId, reason: Refusal) {
         self.watch.refused(attempt, reason);
-        self.events.push(Event::Refused(attempt, reason));
+        self.desk.events.push(Event::Refused(attempt, reason));
     }
 
     /// Polls what is to be polled, as far as tokio's budget for one poll of a task lasts: without it, what uses tokio
     /// is pending even when it is ready.
     fn poll_attempts(&mut self) {
         while coop::has_budget_remaining()
-            && let Some(woken) = self.to_poll.pop_front()
+            && let Some(woken) = self.desk.to_poll.pop_front()
         {
+            self.now = None;
             // What was not woken was polled as soon as it started.
             let since = woken.since.unwrap_or(Time::MAX);
-            let ended = self.held.poll(woken.attempt);
-            if let Some((attempt, result)) = &ended {
-                self.gauges.end(*attempt, result.is_ok());
-            }
-            match ended {
+            match self.held.poll(woken.attempt, self.desk.wakers.of(woken.attempt)) {
                 None => {}
-                Some((attempt, Ok(answer))) => {
-                    self.found.push((since, Event::Answered(attempt)));
-                    self.reported.push((attempt, answer));
+                Some((attempt, Ok(seat))) => {
+                    self.desk.found.push((since, Event::Answered(attempt)));
+                    self.desk.reported.push((attempt, seat));
                 }
                 Some((attempt, Err(error))) => {
-                    self.found.push((since, Event::Failed(attempt, error.failure())));
+                    self.desk.found.push((since, Event::Failed(attempt, error.failure())));
                     self.watch.ended(attempt, End::Failed(error.failure()));
                     self.pass_on_pushback(attempt, &error);
                     self.add_error(attempt, error);
                 }
             }
         }
+    }
+
+    /// Measures what was found, as of when it was there.
+    fn measure(&mut self, now: Instant) {
+        let time = self.desk.clock.time(now);
+        let ended = self.desk.found.iter().filter_map(|(since, event)| {
+            let ago = time.saturating_sub(*since);
+            match *event {
+                Event::Answered(attempt) => Some((attempt, Measured::Answered, ago)),
+                Event::Failed(attempt, _) => Some((attempt, Measured::Failed, ago)),
+                _ => None,
+            }
+        });
+        self.gauges.end(ended, now);
     }
 
     fn pass_on_pushback(&self, attempt: AttemptId, error: &AttemptError) {
@@ -378,61 +415,63 @@ impl<'f> Driver<'f> {
     }
 
     fn add_error(&mut self, attempt: AttemptId, error: AttemptError) {
-        // The result of a job that was kept has gone without.
-        let Some(errors) = self.errors.get_mut(attempt.branch as usize) else { return };
+        let all = &mut self.desk.errors;
+        if all.is_empty() {
+            all.resize_with(self.shared.plan.branches().len(), Vec::new);
+        }
+        let errors = &mut all[attempt.branch as usize];
         let at = if attempt.number == 0 { 0 } else { errors.len() };
         errors.insert(at, error);
     }
 
     fn read_mail(&mut self) {
-        for (attempt, letter) in self.mailbox.take() {
+        let mut mail = self.held.mail();
+        for (attempt, letter) in mail.drain(..) {
             let verdict = match letter {
                 Letter::Primed => {
-                    self.events.push(Event::Primed(attempt));
+                    self.desk.events.push(Event::Primed(attempt));
                     continue;
                 }
                 Letter::Permit(verdict) => verdict,
             };
-            let index = self.index(attempt);
-            let slot = self.held.slot(index);
-            let queued = matches!(slot, Some(Live::Queued { .. }));
+            let waited = self.held.leave_queue(self.index(attempt));
             match verdict {
-                Ok(permit) if !queued => self.held.let_go_of(permit),
-                Err(_) if !queued => {}
-                Ok(permit) => {
-                    *slot = Some(Live::Permitted { permit });
-                    self.events.push(Event::Granted(attempt));
-                }
-                Err(reason) => {
-                    *slot = None;
-                    self.refuse(attempt, reason);
-                }
+                Ok(permit) if waited => self.permit(attempt, permit),
+                Ok(permit) => self.held.let_go_of(permit),
+                Err(reason) if waited => self.refuse(attempt, reason),
+                Err(_) => {}
             }
         }
+        self.held.mail_read(mail);
     }
 
     /// Keeps the answers that won, and credits the budgets with answered primaries.
     fn keep_answers(&mut self) {
-        for (attempt, answer) in self.reported.drain(..) {
-            let winner = self.job.slot(attempt.branch).and_then(|slot| slot.winner);
-            let won = winner == Some(attempt);
+        let desk = &mut *self.desk;
+        for (attempt, Seat { calls, seat }) in desk.reported.drain(..) {
+            let job = desk.job.as_ref().expect("the job has started");
+            let calls = self.held.calls()[calls as usize].as_mut();
+            let winner = job.winner(attempt.branch);
             self.watch.ended(
                 attempt,
                 match winner {
-                    Some(_) if won => End::Won,
+                    Some(_) if winner == Some(attempt) => End::Won,
                     Some(_) => End::Cut(Cut::Lost),
                     None => End::Cut(Cut::JobEnded),
                 },
             );
-            if won {
-                for tap in &mut self.taps {
-                    tap.pass(attempt.branch, &answer);
+            if winner == Some(attempt) {
+                if let Some(answer) = calls.keep(seat, attempt.branch) {
+                    self.taps.iter_mut().for_each(|tap| tap.pass(attempt.branch, answer));
                 }
-                self.answers[attempt.branch as usize] = Some(answer);
-                self.arrived.iter_mut().for_each(|arrived| arrived.push_back(attempt.branch));
+                if self.streamed {
+                    desk.arrived.push_back(attempt.branch);
+                }
+            } else {
+                calls.clear(seat);
             }
         }
-        let won = self.job.ledger().primaries.won;
+        let won = desk.job().ledger().primaries.won;
         if won > self.earned {
             self.shared.earn(won - self.earned);
         }

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::marker::PhantomData;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,8 +9,10 @@ use fantail_core::job::Role;
 use fantail_core::{Branch, Budget, BudgetSpec, LiveDelay, Plan};
 use tokio::time::Instant;
 
-use crate::done::Answer;
+use crate::calls::{Branches, NONE, like, single};
+use crate::desk::{Desk, Pool};
 use crate::driver::Driver;
+use crate::held::CallList;
 use crate::inputs::Tap;
 use crate::live::Live;
 use crate::sync::Mutex;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     first_job: JobId,
     /// Number of the next job.
     next: Arc<AtomicU64>,
+    /// Where jobs that are over leave their memory.
+    pub(crate) pool: Arc<Pool>,
 }
 
 impl Fanout {
@@ -58,6 +61,7 @@ impl Fanout {
             live: plan.live_delays().iter().map(|spec| Live::new(*spec)).collect(),
             first_job: JobId::random(),
             next: Arc::default(),
+            pool: Arc::default(),
             plan: Arc::new(plan),
         };
         Fanout { shared: Arc::new(shared) }
@@ -91,18 +95,18 @@ impl Fanout {
     /// job starts.
     pub fn live_delay(&self, branch: u32) -> Option<LiveDelay> {
         let live = self.plan().branches().get(branch as usize)?.live?;
-        self.shared.live.get(live).map(Live::delay)
+        self.shared.live.get(live).map(|live| live.delay(Instant::now()))
     }
 
     /// A job to give branches to. Nothing runs before [`JobBuilder::join`] is polled.
     pub fn job<'f>(&self) -> JobBuilder<'f> {
-        let branches = self.plan().branches().iter().map(|_| None).collect();
         JobBuilder {
             shared: Arc::clone(&self.shared),
             id: None,
             until: None,
             keep: None,
-            branches,
+            calls: CallList::new(),
+            desk: self.shared.pool.take(&self.shared.plan),
             taps: Vec::new(),
             misuses: Vec::new(),
         }
@@ -120,6 +124,7 @@ impl Shared {
             live: Arc::clone(&self.live),
             first_job: self.first_job,
             next: Arc::clone(&self.next),
+            pool: Arc::clone(&self.pool),
             plan,
         }
     }
@@ -144,8 +149,7 @@ impl Shared {
     /// So many primaries have answered.
     pub(crate) fn earn(&self, primaries: u64) {
         for budget in [&self.hedge_budget, &self.failover_budget].into_iter().flatten() {
-            let mut budget = lock(budget);
-            (0..primaries).for_each(|_| budget.earn());
+            lock(budget).earn_for(primaries);
         }
     }
 }
@@ -163,13 +167,8 @@ fn timed(plan: &Plan) -> bool {
     plan.leader().is_some() || plan.branches().iter().any(timed)
 }
 
-pub(crate) type AttemptFuture<'f> = Pin<Box<dyn Future<Output = Result<Answer, AttemptError>> + Send + 'f>>;
-
 /// Takes a job that is over on until nothing that it kept runs.
 pub(crate) type Keep<'f> = fn(Driver<'f>);
-
-/// Makes the calls of one branch.
-pub(crate) type Run<'f> = Box<dyn FnMut(Attempt) -> AttemptFuture<'f> + Send + 'f>;
 
 /// One job in the making: every branch of the plan is given the closure that makes its calls.
 #[must_use = "a job runs when it is joined"]
@@ -178,30 +177,31 @@ pub struct JobBuilder<'f> {
     id: Option<JobId>,
     until: Option<Instant>,
     keep: Option<Keep<'f>>,
-    branches: Vec<Option<Run<'f>>>,
+    calls: CallList<'f>,
+    desk: Box<Desk>,
     taps: Vec<Tap>,
     misuses: Vec<Misuse>,
 }
 
 impl<'f> JobBuilder<'f> {
     /// Gives a required branch its call; the result holds its answer.
-    pub fn required<T, F, Fut>(&mut self, name: &str, mut run: F) -> Required<T>
+    pub fn required<T, F, Fut>(&mut self, name: &str, run: F) -> Required<T>
     where
         T: Send + 'static,
         F: FnMut(Attempt) -> Fut + Send + 'f,
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
-        Required(self.give_required(name, Box::new(move |attempt| erase(run(attempt)))), PhantomData)
+        Required(self.give_required(name, run), PhantomData)
     }
 
     /// Gives a branch its call; the result may lack its answer.
-    pub fn optional<T, F, Fut>(&mut self, name: &str, mut run: F) -> Optional<T>
+    pub fn optional<T, F, Fut>(&mut self, name: &str, run: F) -> Optional<T>
     where
         T: Send + 'static,
         F: FnMut(Attempt) -> Fut + Send + 'f,
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
-        Optional(self.give(name, Box::new(move |attempt| erase(run(attempt)))), PhantomData)
+        Optional(self.give(name, run), PhantomData)
     }
 
     /// Gives all branches that have no call yet the same one; so it comes after the branches that have their own.
@@ -211,14 +211,9 @@ impl<'f> JobBuilder<'f> {
         F: Fn(Attempt) -> Fut + Send + Sync + 'f,
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
-        let run = Arc::new(run);
-        let mut given = Vec::new();
-        for (branch, call) in (0..).zip(&mut self.branches).filter(|(_, call)| call.is_none()) {
-            let run = Arc::clone(&run);
-            *call = Some(Box::new(move |attempt| erase(run(attempt))));
-            given.push(branch);
-        }
-        Each(given, PhantomData)
+        let branches = self.take_rest();
+        self.calls.push(like(branches.clone(), run, self.desk.answers()));
+        Each(branches, PhantomData)
     }
 
     /// Gives each item a branch of its own, of those that have no call yet: as many as there are items. An item is
@@ -230,12 +225,8 @@ impl<'f> JobBuilder<'f> {
         F: Fn(Attempt, I) -> Fut + Send + Sync + 'f,
         Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
     {
-        let run = Arc::new(run);
-        let call = |item: I| -> Run<'f> {
-            let run = Arc::clone(&run);
-            Box::new(move |attempt| erase(run(attempt, item.clone())))
-        };
-        Items(self.give_rest(items.into_iter().map(call)), PhantomData)
+        let items: Vec<I> = items.into_iter().collect();
+        Items(self.give_items(items, run), PhantomData)
     }
 
     /// Gives each batch of items a branch of its own, of those that have no call yet: as many as there are batches. The
@@ -265,23 +256,18 @@ impl<'f> JobBuilder<'f> {
         F: Fn(Attempt, &'f [I]) -> Fut + Send + Sync + 'f,
         Fut: Future<Output = Result<Vec<T>, AttemptError>> + Send + 'f,
     {
-        let run = Arc::new(run);
-        let mut sizes = Vec::new();
-        let calls = batches.into_iter().map(|batch| -> Run<'f> {
-            sizes.push(batch.len());
-            let run = Arc::clone(&run);
-            Box::new(move |attempt| {
-                let call = run(attempt, batch);
-                erase(async move {
-                    let answers = call.await?;
-                    let (items, n) = (batch.len(), answers.len());
-                    let error = || format!("a batch of {items} items came to {n} answers");
-                    if n == items { Ok(answers) } else { Err(AttemptError::permanent(error())) }
-                })
-            })
-        });
-        let branches = self.give_rest(calls);
-        Batches(branches.into_iter().zip(sizes).collect(), PhantomData)
+        let batches: Vec<&'f [I]> = batches.into_iter().collect();
+        let sizes = batches.iter().map(|batch| batch.len()).collect();
+        let run = move |attempt, batch: &'f [I]| {
+            let call = run(attempt, batch);
+            async move {
+                let answers = call.await?;
+                let (items, n) = (batch.len(), answers.len());
+                let error = || format!("a batch of {items} items came to {n} answers");
+                if n == items { Ok(answers) } else { Err(AttemptError::permanent(error())) }
+            }
+        };
+        Batches(self.give_items(batches, run), sizes, PhantomData)
     }
 
     /// For branches whose call can be made once only.
@@ -337,18 +323,30 @@ impl<'f> JobBuilder<'f> {
         self.taps.push(tap);
     }
 
-    fn give(&mut self, name: &str, run: Run<'f>) -> u32 {
+    fn give<T, F, Fut>(&mut self, name: &str, run: F) -> u32
+    where
+        T: Send + 'static,
+        F: FnMut(Attempt) -> Fut + Send + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
         let Some(branch) = self.shared.plan.branch(name) else {
             self.misuses.push(Misuse::Unknown(name.to_owned()));
             return u32::MAX;
         };
-        if self.branches[branch as usize].replace(run).is_some() {
+        let calls = self.calls.len() as u32;
+        if std::mem::replace(&mut self.desk.calls_of[branch as usize], calls) != NONE {
             self.misuses.push(Misuse::Twice(name.to_owned()));
         }
+        self.calls.push(single(branch, run, self.desk.answers()));
         branch
     }
 
-    fn give_required(&mut self, name: &str, run: Run<'f>) -> u32 {
+    fn give_required<T, F, Fut>(&mut self, name: &str, run: F) -> u32
+    where
+        T: Send + 'static,
+        F: FnMut(Attempt) -> Fut + Send + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
         let branch = self.give(name, run);
         if let Some(declared) = self.shared.plan.branches().get(branch as usize)
             && !declared.required
@@ -358,22 +356,36 @@ impl<'f> JobBuilder<'f> {
         branch
     }
 
-    /// Gives the branches that have no call yet one each.
-    fn give_rest(&mut self, calls: impl Iterator<Item = Run<'f>>) -> Vec<u32> {
-        let mut open = (0..).zip(&mut self.branches).filter(|(_, call)| call.is_none());
-        let (mut given, mut items) = (Vec::new(), 0);
-        for call in calls {
-            items += 1;
-            if let Some((branch, open)) = open.next() {
-                *open = Some(call);
-                given.push(branch);
-            }
+    /// Gives the branches that have no call yet one for each item.
+    fn give_items<I, T, F, Fut>(&mut self, items: Vec<I>, run: F) -> Branches
+    where
+        I: Clone + Send + 'f,
+        T: Send + 'static,
+        F: Fn(Attempt, I) -> Fut + Send + Sync + 'f,
+        Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
+    {
+        let branches = self.take_rest();
+        if branches.len() != items.len() {
+            self.misuses.push(Misuse::Count { items: items.len(), branches: branches.len() });
         }
-        let branches = given.len() + open.count();
-        if branches != items {
-            self.misuses.push(Misuse::Count { items, branches });
-        }
-        given
+        let of = branches.clone();
+        let call = move |attempt: Attempt| {
+            let item = of.place(attempt.branch()).map(|place| items[place].clone());
+            run(attempt, item.expect("there is an item for each of these branches"))
+        };
+        self.calls.push(like(branches.clone(), call, self.desk.answers()));
+        branches
+    }
+
+    /// The branches that have no call yet; the next one is theirs.
+    fn take_rest(&mut self) -> Branches {
+        let calls = self.calls.len() as u32;
+        let open = (0..).zip(&mut self.desk.calls_of).filter(|(_, calls)| **calls == NONE);
+        open.map(|(branch, open)| {
+            *open = calls;
+            branch
+        })
+        .collect()
     }
 
     /// Starts the job in the calling task, for answers that are taken as they come.
@@ -400,13 +412,10 @@ impl<'f> JobBuilder<'f> {
     }
 
     fn drive(self, streamed: bool) -> Result<Driver<'f>, JoinError> {
-        let JobBuilder { mut shared, id, until, keep, branches, taps, mut misuses } = self;
-        let names = shared.plan.branches().iter().map(|declared| &declared.name);
-        let missing = branches.iter().zip(names).filter(|(run, _)| run.is_none());
-        // One that counts wrongly says so itself.
-        if !misuses.iter().any(|misuse| matches!(misuse, Misuse::Count { .. })) {
-            misuses.extend(missing.map(|(_, name)| Misuse::Missing(name.clone())));
-        }
+        let JobBuilder { mut shared, id, until, keep, calls, desk, taps, mut misuses } = self;
+        let declared = desk.calls_of.iter().zip(shared.plan.branches());
+        let missing = declared.filter(|(calls, _)| **calls == NONE);
+        misuses.extend(missing.map(|(_, branch)| Misuse::Missing(branch.name.clone())));
         if shared.plan.observe() > 0 && keep.is_none() {
             misuses.push(Misuse::Unobserved);
         }
@@ -417,8 +426,7 @@ impl<'f> JobBuilder<'f> {
             let left = span(until.saturating_duration_since(Instant::now()));
             shared = Arc::new(shared.with_plan(Arc::new(shared.plan.within(left))));
         }
-        let calls = branches.into_iter().flatten().collect();
-        Ok(Driver::start(shared, id, calls, taps, streamed))
+        Ok(Driver::start(shared, id, calls, taps, desk, streamed))
     }
 }
 
@@ -518,27 +526,17 @@ impl<'f> Once<'_, 'f> {
     }
 }
 
-fn run_once<'f, T, F, Fut>(run: F) -> Run<'f>
-where
-    T: Send + 'static,
-    F: FnOnce(Attempt) -> Fut + Send + 'f,
-    Fut: Future<Output = Result<T, AttemptError>> + Send + 'f,
-{
+/// `run` as a call that is made at most once.
+fn run_once<F: FnOnce(Attempt) -> Fut, Fut>(run: F) -> impl FnMut(Attempt) -> Fut {
     let mut run = Some(run);
-    Box::new(move |attempt| {
+    move |attempt| {
         let run = run.take().expect("a branch without copies and failover has one attempt");
-        erase(run(attempt))
-    })
+        run(attempt)
+    }
 }
 
 impl std::fmt::Debug for JobBuilder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JobBuilder").field("plan", &self.shared.plan.name()).finish_non_exhaustive()
     }
-}
-
-fn erase<'f, T: Send + 'static>(
-    call: impl Future<Output = Result<T, AttemptError>> + Send + 'f,
-) -> AttemptFuture<'f> {
-    Box::pin(async move { call.await.map(|answer| Box::new(answer) as Answer) })
 }

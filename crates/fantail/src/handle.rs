@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::Done;
+use crate::calls::Branches;
 
 /// What [`Done::take`] takes: made by the builder of the same job.
 pub trait Handle {
@@ -32,19 +33,20 @@ pub struct Optional<T>(pub(crate) u32, pub(crate) PhantomData<fn() -> T>);
 /// answered, or has a call of its own.
 #[derive(Debug)]
 #[must_use]
-pub struct Each<T>(pub(crate) Vec<u32>, pub(crate) PhantomData<fn() -> T>);
+pub struct Each<T>(pub(crate) Branches, pub(crate) PhantomData<fn() -> T>);
 
 /// The answers for items, in the items' order; `None` where the item's branch has not answered.
 #[derive(Debug)]
 #[must_use]
-pub struct Items<T>(pub(crate) Vec<u32>, pub(crate) PhantomData<fn() -> T>);
+pub struct Items<T>(pub(crate) Branches, pub(crate) PhantomData<fn() -> T>);
 
 /// The answers for the items of all batches, in the items' order; `None` where the item's batch has not answered.
 #[derive(Debug)]
 #[must_use]
 pub struct Batches<T>(
-    /// Branch and size of each batch.
-    pub(crate) Vec<(u32, usize)>,
+    pub(crate) Branches,
+    /// The size of each batch.
+    pub(crate) Vec<usize>,
     pub(crate) PhantomData<fn() -> T>,
 );
 
@@ -79,13 +81,16 @@ impl<T: 'static> Handle for Each<T> {
     type Answer = T;
 
     fn covers(&self, branch: u32) -> bool {
-        self.0.binary_search(&branch).is_ok()
+        self.0.place(branch).is_some()
     }
 
     fn take(self, done: &mut Done) -> Vec<Option<T>> {
-        let mut answers: Vec<Option<T>> = (0..done.job().plan().n()).map(|_| None).collect();
-        for branch in self.0 {
-            answers[branch as usize] = done.answer(branch);
+        let n = done.job().plan().branches().len();
+        let mut answers = take_all(&self.0, done);
+        if answers.len() < n {
+            // Some branches have a call of their own.
+            let of = |branch| answers[self.0.place(branch)?].take();
+            return (0..n as u32).map(of).collect();
         }
         answers
     }
@@ -96,11 +101,11 @@ impl<T: 'static> Handle for Items<T> {
     type Answer = T;
 
     fn covers(&self, branch: u32) -> bool {
-        self.0.binary_search(&branch).is_ok()
+        self.0.place(branch).is_some()
     }
 
     fn take(self, done: &mut Done) -> Vec<Option<T>> {
-        self.0.into_iter().map(|branch| done.answer(branch)).collect()
+        take_all(&self.0, done)
     }
 }
 
@@ -109,17 +114,24 @@ impl<T: 'static> Handle for Batches<T> {
     type Answer = Vec<T>;
 
     fn covers(&self, branch: u32) -> bool {
-        self.0.binary_search_by_key(&branch, |(branch, _)| *branch).is_ok()
+        self.0.place(branch).is_some()
     }
 
     fn take(self, done: &mut Done) -> Vec<Option<T>> {
         let mut items = Vec::new();
-        for (branch, size) in self.0 {
-            match done.answer::<Vec<T>>(branch) {
+        for (answers, size) in take_all::<Vec<T>>(&self.0, done).into_iter().zip(self.1) {
+            match answers {
                 Some(answers) => items.extend(answers.into_iter().map(Some)),
                 None => items.extend((0..size).map(|_| None)),
             }
         }
         items
     }
+}
+
+/// The answers of branches that share their call, in their order.
+fn take_all<T: 'static>(branches: &Branches, done: &mut Done) -> Vec<Option<T>> {
+    let answers = branches.first().and_then(|branch| done.answers_of(branch));
+    let values = answers.map(|answers| std::mem::take(&mut answers.values)).unwrap_or_default();
+    if values.len() == branches.len() { values } else { (0..branches.len()).map(|_| None).collect() }
 }

@@ -74,11 +74,13 @@ impl Holds {
         lock(&self.held).entry(attempt).or_default().holds += 1;
     }
 
+    /// Whether anybody ever held a permit of the job.
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
     /// Keeps the permit of an attempt that the job has let go of while somebody holds it; if nobody does, returns it.
     pub(crate) fn keep(&self, attempt: AttemptId, permit: Permit) -> Option<Permit> {
-        if !self.any.load(Ordering::Acquire) {
-            return Some(permit);
-        }
         match lock(&self.held).get_mut(&attempt) {
             Some(held) => held.permit.replace(permit),
             None => Some(permit),

@@ -1,9 +1,9 @@
 //! Answers for the branches that come after.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::done::Answer;
 use crate::sync::{Mutex, lock};
 use crate::{Handle, JobBuilder};
 
@@ -63,7 +63,7 @@ impl JobBuilder<'_> {
     {
         let inputs = Inputs(Arc::default());
         let answers = Arc::clone(&inputs.0);
-        let put = move |branch, answer: &Answer| {
+        let put = move |branch, answer: &(dyn Any + Send)| {
             if let Some(answer) = answer.downcast_ref::<H::Answer>() {
                 lock(&answers).insert(branch, answer.clone());
             }
@@ -74,7 +74,7 @@ impl JobBuilder<'_> {
     }
 }
 
-type Put = Box<dyn FnMut(u32, &Answer) + Send>;
+type Put = Box<dyn FnMut(u32, &(dyn Any + Send)) + Send>;
 
 /// Passes answers on as they come.
 pub(crate) struct Tap {
@@ -85,7 +85,7 @@ pub(crate) struct Tap {
 
 impl Tap {
     /// A branch has answered.
-    pub(crate) fn pass(&mut self, branch: u32, answer: &Answer) {
+    pub(crate) fn pass(&mut self, branch: u32, answer: &(dyn Any + Send)) {
         if self.branches.binary_search(&branch).is_ok() {
             (self.put)(branch, answer);
         }

@@ -49,7 +49,9 @@
 
 mod attempt;
 pub mod backfill;
+mod calls;
 mod clock;
+mod desk;
 mod done;
 mod driver;
 mod fanout;

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{Clock, span};
 use crate::hold::Holds;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::wakes::Wakes;
 
@@ -52,13 +53,17 @@ struct Inner {
 #[derive(Debug)]
 struct State {
     limiter: Limiter,
-    waiters: HashMap<Ticket, Waiter>,
+    /// By the place of the ticket.
+    waiters: Vec<Option<Waiter>>,
     /// Who was last told to set a timer, and for when.
     alarm: Option<(Ticket, Time)>,
+    /// The latest instant that anybody came with.
+    latest: Time,
 }
 
 #[derive(Debug)]
 struct Waiter {
+    ticket: Ticket,
     mailbox: Arc<Mailbox>,
     attempt: AttemptId,
     budget: Option<Arc<Mutex<Budget>>>,
@@ -68,9 +73,13 @@ struct Waiter {
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     pub(crate) holds: Holds,
-    mail: Mutex<Vec<(AttemptId, Letter)>>,
+    mail: Mutex<Vec<Mail>>,
+    /// Whether there is mail, so that nobody locks for nothing.
+    any: AtomicBool,
     wakes: Arc<Wakes>,
 }
+
+pub(crate) type Mail = (AttemptId, Letter);
 
 /// What a job is told of an attempt.
 #[derive(Debug)]
@@ -83,11 +92,27 @@ pub(crate) enum Letter {
 
 impl Mailbox {
     pub(crate) fn new(wakes: Arc<Wakes>) -> Arc<Mailbox> {
-        Arc::new(Mailbox { holds: Holds::default(), mail: Mutex::new(Vec::new()), wakes })
+        let mail = Mutex::new(Vec::new());
+        Arc::new(Mailbox { holds: Holds::default(), mail, any: AtomicBool::new(false), wakes })
     }
 
-    pub(crate) fn take(&self) -> Vec<(AttemptId, Letter)> {
-        std::mem::take(&mut *lock(&self.mail))
+    /// Whether it wakes by these.
+    pub(crate) fn wakes_by(&self, wakes: &Arc<Wakes>) -> bool {
+        Arc::ptr_eq(&self.wakes, wakes)
+    }
+
+    /// Whether there is anything to take.
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Appends what has come.
+    pub(crate) fn take(&self, mail: &mut Vec<Mail>) {
+        if self.any() {
+            let mut all = lock(&self.mail);
+            self.any.store(false, Ordering::Relaxed);
+            mail.append(&mut all);
+        }
     }
 
     pub(crate) fn primed(&self, attempt: AttemptId) {
@@ -95,7 +120,10 @@ impl Mailbox {
     }
 
     fn deliver(&self, attempt: AttemptId, letter: Letter) {
-        lock(&self.mail).push((attempt, letter));
+        let mut mail = lock(&self.mail);
+        mail.push((attempt, letter));
+        self.any.store(true, Ordering::Release);
+        drop(mail);
         self.wakes.wake();
     }
 }
@@ -118,10 +146,17 @@ impl Outbox {
     }
 }
 
+/// Whose letters need not go by mail, since it is the job that sees to the limiter, and where they go.
+pub(crate) struct Home<'h> {
+    pub(crate) mailbox: &'h Arc<Mailbox>,
+    pub(crate) mail: &'h mut Vec<Mail>,
+}
+
 impl SharedLimiter {
     /// A limiter of its own, known to no registry.
     pub fn new(spec: LimiterSpec) -> SharedLimiter {
-        let state = State { limiter: Limiter::new(spec), waiters: HashMap::new(), alarm: None };
+        let state =
+            State { limiter: Limiter::new(spec), waiters: Vec::new(), alarm: None, latest: Time::ZERO };
         SharedLimiter(Arc::new(Inner { clock: Clock::start(), state: Mutex::new(state) }))
     }
 
@@ -142,8 +177,8 @@ impl SharedLimiter {
 
     /// How long it stays paused by a server's pushback, if it is.
     pub fn paused_for(&self) -> Option<Duration> {
-        let now = self.0.clock.now();
-        let until = lock(&self.0.state).limiter.paused_until(now)?;
+        let (state, now) = self.lock(Instant::now());
+        let until = state.limiter.paused_until(now)?;
         Some(Duration::from_nanos(until.saturating_sub(now).as_nanos()))
     }
 
@@ -177,20 +212,27 @@ impl SharedLimiter {
     ) -> Result<Permit, Refusal> {
         let wakes = Wakes::new(0, false, self.0.clock);
         let mailbox = Mailbox::new(Arc::clone(&wakes));
-        let attempt = AttemptId::primary(0);
-        let _place = self.ask(&mailbox, attempt, None, class, weight, until)?;
-        self.serve();
-        let mut timer = None;
+        let now = Instant::now();
+        let within = until.map(|until| span(until.saturating_duration_since(now)));
+        let asked = Asked { attempt: AttemptId::primary(0), class, weight, within, budget: None };
+        let _place = match self.open(now).ask(&mailbox, asked)? {
+            Answer::Permit(permit) => return Ok(permit.used()),
+            Answer::Place(place) => place,
+        };
+        self.serve(now, None);
+        let (mut timer, mut mail) = (None, Vec::new());
         poll_fn(|task| {
             wakes.register(task.waker());
             loop {
-                if let Some((_, Letter::Permit(verdict))) = mailbox.take().pop() {
+                mailbox.take(&mut mail);
+                if let Some((_, Letter::Permit(verdict))) = mail.pop() {
                     return Poll::Ready(verdict.map(Permit::used));
                 }
-                let Some(at) = self.alarm_of(&mailbox) else { return Poll::Pending };
+                let now = Instant::now();
+                let Some(at) = self.alarm_of(&mailbox, now) else { return Poll::Pending };
                 // By the clock, not by the timer: one that rings may be held back by tokio's budget.
-                if at <= Instant::now() {
-                    self.serve();
+                if at <= now {
+                    self.serve(now, None);
                     continue;
                 }
                 let timer = timer.get_or_insert_with(|| Box::pin(sleep_until(at)));
@@ -203,54 +245,45 @@ impl SharedLimiter {
         .await
     }
 
-    /// Queues for a permit, to be granted by the next [`SharedLimiter::serve`] at the earliest. The answer comes by mail,
-    /// unless the returned place is dropped first.
-    pub(crate) fn ask(
-        &self,
-        mailbox: &Arc<Mailbox>,
-        attempt: AttemptId,
-        budget: Option<Arc<Mutex<Budget>>>,
-        class: Class,
-        weight: u32,
-        until: Option<Instant>,
-    ) -> Result<Place, Refusal> {
-        if UNDER.with_borrow(|under| under.contains(&self.address())) {
-            return Err(Refusal::Limiter);
-        }
-        let until = until.map(|until| self.0.clock.time(until));
-        let (mut state, now) = self.lock();
-        let ticket = state.limiter.ask(now, class, weight, until)?;
-        state.waiters.insert(ticket, Waiter { mailbox: Arc::clone(mailbox), attempt, budget });
-        Ok(Place { limiter: self.clone(), ticket })
+    /// The limiter, for somebody who asks at `now` for several permits.
+    pub(crate) fn open(&self, now: Instant) -> Open<'_> {
+        let refuses = UNDER.with_borrow(|under| under.contains(&self.address()));
+        let (state, now) = self.lock(now);
+        Open { limiter: self, state, now, refuses }
     }
 
-    /// Hands out what is free by now.
-    pub(crate) fn serve(&self) {
-        let (state, now) = self.lock();
-        self.hand_out(state, now).send();
+    /// Hands out what is free at `now`.
+    pub(crate) fn serve(&self, now: Instant, home: Option<Home<'_>>) {
+        let (state, now) = self.lock(now);
+        self.hand_out(state, now, home).send();
     }
 
     /// When the owner of `mailbox` must call [`SharedLimiter::serve`], if it is at the head of the queue.
-    pub(crate) fn alarm_of(&self, mailbox: &Arc<Mailbox>) -> Option<Instant> {
-        let (mut state, now) = self.lock();
+    pub(crate) fn alarm_of(&self, mailbox: &Arc<Mailbox>, now: Instant) -> Option<Instant> {
+        let (mut state, latest) = self.lock(now);
         let head = state.limiter.next()?;
-        let mine = Arc::ptr_eq(&state.waiters.get(&head)?.mailbox, mailbox);
-        let at = state.limiter.next_at(now).filter(|_| mine)?;
-        self.0.clock.instant(at)
+        let mine = Arc::ptr_eq(&state.waiter(head)?.mailbox, mailbox);
+        let at = state.limiter.next_at(latest).filter(|_| mine)?;
+        // What is due for whoever came last is due now.
+        if at <= latest { Some(now) } else { self.0.clock.instant(at) }
     }
 
     /// A server asked to slow down for `pause`, from now on: nobody gets a permit until then, and waiters for whom that is
     /// too late are refused. Attempts of jobs say so with [`AttemptError::pushback`](crate::AttemptError::pushback).
     pub fn push_back(&self, pause: Duration) {
-        let (mut state, now) = self.lock();
+        let (mut state, now) = self.lock(Instant::now());
         let mut refused = Outbox::default();
         for ticket in state.limiter.push_back(now, span(pause)) {
-            if let Some(waiter) = state.waiters.remove(&ticket) {
+            if let Some(waiter) = state.take_waiter(ticket) {
                 refused.letters.push((waiter.mailbox, waiter.attempt, Err(Refusal::Pushback)));
             }
         }
-        self.hand_out(state, now).send();
+        self.hand_out(state, now, None).send();
         refused.send();
+    }
+
+    fn is(&self, other: &SharedLimiter) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// What tells it from others while it is there.
@@ -258,18 +291,19 @@ impl SharedLimiter {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// The state, and the time, which is read under the lock: whoever has the state never holds an earlier instant than
-    /// the one before, which the limiter would take for a time at which nothing is free yet.
-    fn lock(&self) -> (MutexGuard<'_, State>, Time) {
-        let state = lock(&self.0.state);
-        let now = self.0.clock.now();
-        (state, now)
+    /// The state, and the time: `now`, or the latest that somebody else came with before, since the limiter would take an
+    /// earlier one for a time at which nothing is free yet.
+    fn lock(&self, now: Instant) -> (MutexGuard<'_, State>, Time) {
+        let mut state = lock(&self.0.state);
+        state.latest = state.latest.max(self.0.clock.time(now));
+        let latest = state.latest;
+        (state, latest)
     }
 
-    fn hand_out(&self, mut state: MutexGuard<'_, State>, now: Time) -> Outbox {
+    fn hand_out(&self, mut state: MutexGuard<'_, State>, now: Time, mut home: Option<Home<'_>>) -> Outbox {
         let mut outbox = Outbox::default();
         while let Some(ticket) = state.limiter.poll(now) {
-            let Some(waiter) = state.waiters.remove(&ticket) else {
+            let Some(waiter) = state.take_waiter(ticket) else {
                 state.limiter.withdraw(ticket);
                 continue;
             };
@@ -281,31 +315,153 @@ impl SharedLimiter {
                 state.limiter.withdraw(ticket);
                 Err(Refusal::Budget)
             };
-            outbox.letters.push((waiter.mailbox, waiter.attempt, verdict));
+            match &mut home {
+                Some(home) if Arc::ptr_eq(home.mailbox, &waiter.mailbox) => {
+                    home.mail.push((waiter.attempt, Letter::Permit(verdict)));
+                }
+                _ => outbox.letters.push((waiter.mailbox, waiter.attempt, verdict)),
+            }
         }
         let alarm = state.limiter.next().zip(state.limiter.next_at(now));
         if alarm != state.alarm {
             state.alarm = alarm;
-            outbox.alarm =
-                alarm.and_then(|(head, _)| state.waiters.get(&head)).map(|head| Arc::clone(&head.mailbox));
+            let head = alarm.and_then(|(head, _)| state.waiter(head));
+            outbox.alarm = head.map(|head| Arc::clone(&head.mailbox));
         }
         outbox
     }
 
     /// Leaves the queue, if the ticket is in it; it moves up with the next [`SharedLimiter::serve`].
     fn withdraw(&self, ticket: Ticket) {
-        let mut state = lock(&self.0.state);
-        if state.waiters.remove(&ticket).is_some() {
-            state.limiter.withdraw(ticket);
+        lock(&self.0.state).withdraw(ticket);
+    }
+}
+
+impl State {
+    fn waiter(&self, ticket: Ticket) -> Option<&Waiter> {
+        self.waiters.get(ticket.place())?.as_ref().filter(|waiter| waiter.ticket == ticket)
+    }
+
+    fn take_waiter(&mut self, ticket: Ticket) -> Option<Waiter> {
+        self.waiters.get_mut(ticket.place())?.take_if(|waiter| waiter.ticket == ticket)
+    }
+
+    fn withdraw(&mut self, ticket: Ticket) {
+        if self.take_waiter(ticket).is_some() {
+            self.limiter.withdraw(ticket);
         }
     }
 
-    fn end(&self, ticket: Ticket, used: bool) {
-        let mut state = lock(&self.0.state);
+    fn end(&mut self, ticket: Ticket, used: bool) {
         if used {
-            state.limiter.release(ticket);
+            self.limiter.release(ticket);
         } else {
-            state.limiter.give_back(ticket);
+            self.limiter.give_back(ticket);
+        }
+    }
+}
+
+/// What is asked of a limiter.
+pub(crate) struct Asked {
+    pub(crate) attempt: AttemptId,
+    pub(crate) class: Class,
+    pub(crate) weight: u32,
+    /// After how long a permit would be of no use.
+    pub(crate) within: Option<Time>,
+    /// What pays, if it has to.
+    pub(crate) budget: Option<Arc<Mutex<Budget>>>,
+}
+
+/// What the limiter has for who asks.
+pub(crate) enum Answer {
+    Permit(Permit),
+    Place(Place),
+}
+
+/// A limiter that is locked for somebody who asks.
+pub(crate) struct Open<'l> {
+    limiter: &'l SharedLimiter,
+    state: MutexGuard<'l, State>,
+    now: Time,
+    /// Whether who asks runs under one of its permits.
+    refuses: bool,
+}
+
+impl Open<'_> {
+    /// A permit, where it is this one's turn at once and nothing else has to be looked at. Else a place in the queue: to be
+    /// granted by the next [`SharedLimiter::serve`] at the earliest, by mail, unless the place is dropped first.
+    pub(crate) fn ask(&mut self, mailbox: &Arc<Mailbox>, asked: Asked) -> Result<Answer, Refusal> {
+        if self.refuses {
+            return Err(Refusal::Limiter);
+        }
+        let Asked { attempt, class, weight, within, budget } = asked;
+        let until = within.map(|within| self.now.saturating_add(within));
+        let state = &mut *self.state;
+        // Nobody who asks at the same instant goes before the first of the best class.
+        let (ticket, granted) = if class == Class::First && budget.is_none() {
+            state.limiter.ask_now(self.now, class, weight, until)?
+        } else {
+            (state.limiter.ask(self.now, class, weight, until)?, false)
+        };
+        let limiter = self.limiter.clone();
+        if granted {
+            return Ok(Answer::Permit(Permit::new(Some((limiter, ticket)), None)));
+        }
+        let place = ticket.place();
+        if state.waiters.len() <= place {
+            state.waiters.resize_with(place + 1, || None);
+        }
+        state.waiters[place] = Some(Waiter { ticket, mailbox: Arc::clone(mailbox), attempt, budget });
+        Ok(Answer::Place(Place { limiter, ticket, left: false }))
+    }
+}
+
+/// Leaves queues and hands back permits, all of them before anybody gets what became free.
+pub(crate) fn hand_back(
+    places: &mut [Place],
+    permits: &mut [Permit],
+    now: Instant,
+    mut home: Option<Home<'_>>,
+) {
+    let mut open: Option<(&SharedLimiter, MutexGuard<'_, State>)> = None;
+    let mut several = false;
+    for place in &mut *places {
+        place.left = true;
+    }
+    permits.iter_mut().for_each(Permit::settle);
+    let leaving = places.iter().map(|place| (&place.limiter, place.ticket, None));
+    let freed = permits.iter().filter_map(|permit| {
+        let (limiter, ticket) = permit.limited.as_ref()?;
+        Some((limiter, *ticket, Some(permit.used)))
+    });
+    for (limiter, ticket, used) in leaving.clone().chain(freed.clone()) {
+        if open.as_ref().is_none_or(|(last, _)| !last.is(limiter)) {
+            several |= open.take().is_some();
+            open = Some((limiter, lock(&limiter.0.state)));
+        }
+        let Some((_, state)) = &mut open else { continue };
+        match used {
+            Some(used) => state.end(ticket, used),
+            None => state.withdraw(ticket),
+        }
+    }
+    match open {
+        None => {}
+        Some((limiter, mut state)) if !several => {
+            state.latest = state.latest.max(limiter.0.clock.time(now));
+            let now = state.latest;
+            limiter.hand_out(state, now, home).send();
+        }
+        Some(last) => {
+            drop(last);
+            let mut served: Vec<&SharedLimiter> = Vec::new();
+            for (limiter, ..) in leaving.chain(freed) {
+                if !served.iter().any(|served| served.is(limiter)) {
+                    let home = home.as_mut().map(|Home { mailbox, mail }| Home { mailbox, mail });
+                    limiter.serve(now, home);
+                    served.push(limiter);
+                }
+            }
         }
     }
 }
@@ -315,19 +471,22 @@ impl SharedLimiter {
 pub(crate) struct Place {
     limiter: SharedLimiter,
     ticket: Ticket,
+    left: bool,
 }
 
 impl Place {
-    /// Leaves the queue, which moves up when the place is dropped.
-    pub(crate) fn leave(&self) {
-        self.limiter.withdraw(self.ticket);
+    /// The limiter has said what became of it: there is nothing to leave.
+    pub(crate) fn left(mut self) {
+        self.left = true;
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.leave();
-        self.limiter.serve();
+        if !self.left {
+            self.limiter.withdraw(self.ticket);
+            self.limiter.serve(Instant::now(), None);
+        }
     }
 }
 
@@ -379,22 +538,21 @@ impl Permit {
     }
 
     /// The attempt runs: what the permit took of the rate and of the budget is spent.
-    pub(crate) fn used(mut self) -> Permit {
+    pub(crate) fn use_up(&mut self) {
         self.used = true;
+    }
+
+    fn used(mut self) -> Permit {
+        self.use_up();
         self
     }
 
-    /// Hands it back; the next one is granted what is free when this is dropped.
-    pub(crate) fn hand_back(&mut self) {
-        if std::mem::replace(&mut self.handed_back, true) {
-            return;
-        }
+    /// Settles with the budget. What remains is to tell the limiter.
+    fn settle(&mut self) {
+        self.handed_back = true;
         if let Some(budget) = &self.budget {
             let mut budget = lock(budget);
             if self.used { budget.end() } else { budget.refund() }
-        }
-        if let Some((limiter, ticket)) = &self.limited {
-            limiter.end(*ticket, self.used);
         }
     }
 
@@ -416,9 +574,13 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.hand_back();
-        if let Some((limiter, _)) = &self.limited {
-            limiter.serve();
+        if self.handed_back {
+            return;
+        }
+        self.settle();
+        if let Some((limiter, ticket)) = &self.limited {
+            lock(&limiter.0.state).end(*ticket, self.used);
+            limiter.serve(Instant::now(), None);
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use fantail_core::job::{AttemptId, Cut, Role};
+use fantail_core::job::{Action, AttemptId, Cut, Role};
 use fantail_core::{End, Job, LiveDelay, LiveDelaySpec, Plan, Primary, Sketch, Time};
+use tokio::time::Instant;
 
-use crate::sync::Mutex;
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Clock, lock};
 
 /// A quantile is taken anew after so many primaries, but not more often than [`SOONEST`]...
@@ -40,10 +41,19 @@ impl Live {
         Live { clock: Clock::start(), state: Mutex::new(state) }
     }
 
-    /// The delay as it is now.
-    pub(crate) fn delay(&self) -> LiveDelay {
+    /// The delay as it is at `now`.
+    pub(crate) fn delay(&self, now: Instant) -> LiveDelay {
+        self.refreshed(now).delay.clone()
+    }
+
+    /// When a copy is due after its primary's permit.
+    pub(crate) fn due(&self, now: Instant) -> Option<Time> {
+        self.refreshed(now).delay.delay()
+    }
+
+    fn refreshed(&self, now: Instant) -> MutexGuard<'_, State> {
         let mut state = lock(&self.state);
-        let now = self.clock.now();
+        let now = self.clock.time(now);
         let (at, started) = state.taken;
         let age = now.saturating_sub(at);
         if age >= LATEST || age >= SOONEST && state.sketch.started() - started >= PRIMARIES {
@@ -51,19 +61,7 @@ impl Live {
             state.delay.refresh(&snapshot);
             state.taken = (now, state.sketch.started());
         }
-        state.delay.clone()
-    }
-
-    fn start(&self) -> Primary {
-        let mut state = lock(&self.state);
-        let now = self.clock.now();
-        state.sketch.start(now)
-    }
-
-    fn end(&self, primary: Primary, end: End) {
-        let mut state = lock(&self.state);
-        let now = self.clock.now();
-        state.sketch.record(primary, now, end);
+        state
     }
 }
 
@@ -78,60 +76,93 @@ pub(crate) struct Gauges {
 }
 
 impl Gauges {
-    /// Of this job, unless the plan observes others.
-    pub(crate) fn new(job: &Job, live: &Arc<[Live]>) -> Gauges {
+    /// Of this job, unless the plan observes others; the list of an earlier one is used again.
+    pub(crate) fn new(job: &Job, live: &Arc<[Live]>, mut running: Vec<Option<Primary>>) -> Gauges {
         let plan = Arc::clone(job.plan());
         let measured = plan.observe() == 0 || job.is_observed();
         let live = if measured { Arc::clone(live) } else { Arc::default() };
         let branches = if live.is_empty() { 0 } else { plan.branches().len() };
-        let running = (0..branches).map(|_| None).collect();
+        running.clear();
+        running.resize_with(branches, || None);
         Gauges { plan, live, running }
     }
 
-    /// The attempt got its permit.
-    pub(crate) fn start(&mut self, attempt: AttemptId) {
-        if let (Role::Primary, Some(live)) = (attempt.role(), self.of(attempt.branch)) {
-            let primary = live.start();
-            self.running[attempt.branch as usize] = Some(primary);
-        }
+    /// The list, for another job.
+    pub(crate) fn take_list(&mut self) -> Vec<Option<Primary>> {
+        self.cancel_all();
+        std::mem::take(&mut self.running)
     }
 
-    /// The attempt ended by itself.
-    pub(crate) fn end(&mut self, attempt: AttemptId, answered: bool) {
-        self.record(attempt, if answered { End::Answered } else { End::Failed });
-    }
-
-    /// The attempt was dropped.
-    pub(crate) fn cut(&mut self, attempt: AttemptId, cut: Cut) {
-        let declared = &self.plan.branches()[attempt.branch as usize];
-        let deadline = match cut {
-            Cut::TimedOut => declared.attempt_timeout,
-            Cut::Deadline => declared.deadline,
-            Cut::Lost | Cut::JobEnded => None,
-        };
-        self.record(attempt, deadline.map_or(End::Cancelled, |deadline| End::Cut { deadline }));
-    }
-
-    fn record(&mut self, attempt: AttemptId, end: End) {
-        if attempt.role() != Role::Primary {
+    /// Measures the primaries that get their permits and those that are dropped.
+    pub(crate) fn act(&mut self, actions: &[Action], now: Instant) {
+        if self.running.is_empty() {
             return;
         }
-        let primary = self.running.get_mut(attempt.branch as usize).and_then(Option::take);
-        if let (Some(primary), Some(live)) = (primary, self.of(attempt.branch)) {
-            live.end(primary, end);
+        let plan = Arc::clone(&self.plan);
+        let change = |action: &Action| match *action {
+            Action::Start { attempt, .. } => Some((attempt, None, Time::ZERO)),
+            Action::Cancel(attempt, cut) => {
+                let declared = &plan.branches()[attempt.branch as usize];
+                let deadline = match cut {
+                    Cut::TimedOut => declared.attempt_timeout,
+                    Cut::Deadline => declared.deadline,
+                    Cut::Lost | Cut::JobEnded => None,
+                };
+                let end = deadline.map_or(End::Cancelled, |deadline| End::Cut { deadline });
+                Some((attempt, Some(end), Time::ZERO))
+            }
+            _ => None,
+        };
+        self.record(actions.iter().filter_map(change), now);
+    }
+
+    /// These attempts ended by themselves, each so long before `now`.
+    pub(crate) fn end(&mut self, ended: impl Iterator<Item = (AttemptId, End, Time)>, now: Instant) {
+        if !self.running.is_empty() {
+            self.record(ended.map(|(attempt, end, ago)| (attempt, Some(end), ago)), now);
         }
     }
 
-    fn of(&self, branch: u32) -> Option<&Live> {
-        self.live.get(self.plan.branches()[branch as usize].live?)
+    /// Takes in starts (no end) and ends in their order, with one lock for all that share a sketch.
+    fn record(&mut self, changes: impl Iterator<Item = (AttemptId, Option<End>, Time)>, now: Instant) {
+        let mut open: Option<(usize, Time, MutexGuard<'_, State>)> = None;
+        for (attempt, end, ago) in changes {
+            if attempt.role() != Role::Primary {
+                continue;
+            }
+            let Some(live) = self.plan.branches()[attempt.branch as usize].live else { continue };
+            if open.as_ref().is_none_or(|(last, ..)| *last != live) {
+                drop(open.take());
+                let Live { clock, state } = &self.live[live];
+                open = Some((live, clock.time(now), lock(state)));
+            }
+            let Some((_, now, state)) = &mut open else { continue };
+            let at = now.saturating_sub(ago);
+            let running = &mut self.running[attempt.branch as usize];
+            match end {
+                None => *running = Some(state.sketch.start(at)),
+                Some(end) => {
+                    if let Some(primary) = running.take() {
+                        state.sketch.record(primary, at, end);
+                    }
+                }
+            }
+        }
+    }
+
+    fn cancel_all(&mut self) {
+        let runs = |branch: &u32| self.running[*branch as usize].is_some();
+        let left: Vec<u32> = (0..self.running.len() as u32).filter(runs).collect();
+        if !left.is_empty() {
+            let dropped = |branch| (AttemptId::primary(branch), End::Cancelled, Time::ZERO);
+            self.end(left.into_iter().map(dropped), Instant::now());
+        }
     }
 }
 
 impl Drop for Gauges {
     /// The job was dropped with all that ran.
     fn drop(&mut self) {
-        for branch in 0..self.running.len() as u32 {
-            self.record(AttemptId::primary(branch), End::Cancelled);
-        }
+        self.cancel_all();
     }
 }

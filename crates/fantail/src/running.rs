@@ -1,5 +1,6 @@
 //! A job that runs, whose answers are taken as they come.
 
+use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -7,6 +8,7 @@ use std::task::{Context, Poll};
 use fantail_core::job::Verdict;
 use futures_core::Stream;
 
+use crate::calls::Answers;
 use crate::driver::Driver;
 use crate::fanout::Keep;
 use crate::{Done, Failed, Handle, JobId, JoinError};
@@ -66,9 +68,10 @@ impl<'f> Running<'f> {
     /// # Panics
     /// When the handle is of another job, with answers of another type.
     pub fn answer<H: Handle>(&mut self, handle: &H, branch: u32) -> Option<H::Answer> {
-        let answer = self.driver.answers_mut().get_mut(branch as usize).filter(|_| handle.covers(branch))?;
-        let answer = answer.take()?.downcast().ok();
-        Some(*answer.expect("a handle has the type of the answers that it stands for"))
+        let answers = self.driver.answers_mut(branch).filter(|_| handle.covers(branch))?;
+        let answers: &mut dyn Any = answers;
+        let answers: Option<&mut Answers<H::Answer>> = answers.downcast_mut();
+        answers.expect("a handle has the type of the answers that it stands for").slot(branch)?.take()
     }
 
     /// Awaits `future` while the job goes on.

@@ -8,7 +8,7 @@ use atomic_waker::AtomicWaker;
 use fantail_core::Time;
 
 use crate::clock::Clock;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A bit for every attempt that was woken, and the task to wake. So one wake-up polls what it must, not all.
 #[derive(Debug)]
@@ -39,19 +39,24 @@ impl Wakes {
         Arc::new(Wakes { bits: words(attempts.div_ceil(64), 0), stamps, clock, task: AtomicWaker::new() })
     }
 
-    /// Sets the task to wake. To be called before [`Wakes::take`], so that no wake-up falls between the two.
+    /// Sets the task to wake. What was woken before that is seen by looking once more, and what is woken after it wakes.
     pub(crate) fn register(&self, task: &Waker) {
         self.task.register(task);
+    }
+
+    /// Whether there is anything to take.
+    pub(crate) fn any(&self) -> bool {
+        self.bits.iter().any(|bits| bits.load(Ordering::Acquire) != 0)
+    }
+
+    /// Wakes nobody from now on.
+    pub(crate) fn forget_task(&self) {
+        self.task.take();
     }
 
     /// Wakes the task without naming an attempt.
     pub(crate) fn wake(&self) {
         self.task.wake();
-    }
-
-    /// A waker for one attempt.
-    pub(crate) fn waker(self: &Arc<Wakes>, attempt: usize) -> Waker {
-        Waker::from(Arc::new(AttemptWaker { wakes: Arc::clone(self), attempt }))
     }
 
     /// Appends the attempts that were woken since the last call, lowest first.
@@ -84,6 +89,56 @@ impl Wakes {
     }
 }
 
+/// The wakers of a job's attempts. They are made once, and serve one job after another as long as nobody else has any: a
+/// waker that somebody kept would wake an attempt of another job.
+#[derive(Debug)]
+pub(crate) struct Wakers {
+    wakes: Arc<Wakes>,
+    /// By attempt, each beside the waker that it was made into.
+    made: Vec<Option<(Arc<AttemptWaker>, Waker)>>,
+}
+
+impl Wakers {
+    /// As [`Wakes::new`].
+    pub(crate) fn new(attempts: usize, stamped: bool, clock: Clock) -> Wakers {
+        Wakers { wakes: Wakes::new(attempts, stamped, clock), made: Vec::new() }
+    }
+
+    pub(crate) fn wakes(&self) -> &Arc<Wakes> {
+        &self.wakes
+    }
+
+    /// The waker of an attempt.
+    pub(crate) fn of(&mut self, attempt: usize) -> &Waker {
+        if self.made.len() <= attempt {
+            self.made.resize_with(attempt + 1, || None);
+        }
+        let (_, waker) = self.made[attempt].get_or_insert_with(|| {
+            let waker = Arc::new(AttemptWaker { wakes: Arc::clone(&self.wakes), attempt });
+            (Arc::clone(&waker), Waker::from(waker))
+        });
+        waker
+    }
+
+    /// Forgets what was woken, for another job of so many attempts. `false` when it cannot: they are too few, their stamps
+    /// are of another clock or none, or somebody has a waker of them.
+    #[must_use]
+    pub(crate) fn reset(&mut self, attempts: usize, stamped: bool, clock: Clock) -> bool {
+        let Wakes { bits, stamps, clock: own, .. } = &*self.wakes;
+        let ours = |(waker, _): &(Arc<AttemptWaker>, Waker)| Arc::strong_count(waker) == 2;
+        let fit = bits.len() * 64 >= attempts && (!stamped || stamps.len() >= attempts) && *own == clock;
+        if !fit || !self.made.iter().flatten().all(ours) {
+            return false;
+        }
+        // What the last others did with the wakers comes before what follows.
+        fence(Ordering::Acquire);
+        bits.iter().for_each(|bits| bits.store(0, Ordering::Relaxed));
+        stamps.iter().for_each(|stamp| stamp.store(UNKNOWN, Ordering::Relaxed));
+        true
+    }
+}
+
+#[derive(Debug)]
 struct AttemptWaker {
     wakes: Arc<Wakes>,
     attempt: usize,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use fantail_core::job::{AttemptId, Cut, Failure, Refusal, Role, Verdict};
 use fantail_core::{Job, Plan};
-use tracing::Span;
 use tracing::field::Empty;
+use tracing::{Level, Span};
 
 use crate::{Attempt, JobId};
 
@@ -116,6 +116,8 @@ impl End {
 pub(crate) struct Watch {
     observer: Option<(Arc<dyn Observer>, Arc<Plan>)>,
     span: Span,
+    /// Whether anybody listened when the job started.
+    heard: bool,
     over: bool,
 }
 
@@ -124,27 +126,31 @@ impl Watch {
         let span = tracing::debug_span!("job", plan = plan.name(), %id, verdict = Empty);
         Watch {
             observer: observer.map(|observer| (Arc::clone(observer), Arc::clone(plan))),
+            heard: observer.is_some() || tracing::enabled!(Level::DEBUG),
             span,
             over: false,
         }
     }
 
     /// The span of an attempt that is about to start.
-    pub(crate) fn started(&self, attempt: &Attempt) -> Span {
+    pub(crate) fn started(&self, attempt: &Attempt) -> Option<Span> {
+        if !self.heard {
+            return None;
+        }
         self.note(Note::Started(attempt));
         let role = match attempt.role() {
             Role::Primary => "primary",
             Role::Copy => "copy",
             Role::Failover => "failover",
         };
-        tracing::debug_span!(
+        Some(tracing::debug_span!(
             parent: &self.span,
             "attempt",
             branch = attempt.name(),
             number = attempt.number(),
             role,
             target = attempt.target(),
-        )
+        ))
     }
 
     pub(crate) fn refused(&self, attempt: AttemptId, reason: Refusal) {
@@ -154,12 +160,18 @@ impl Watch {
     }
 
     pub(crate) fn ended(&self, attempt: AttemptId, end: End) {
+        if !self.heard {
+            return;
+        }
         self.note(Note::Ended(attempt, end));
         let AttemptId { branch, number } = attempt;
         tracing::debug!(parent: &self.span, branch, number, end = end.as_str(), "ended");
     }
 
     pub(crate) fn kept(&self, attempt: AttemptId) {
+        if !self.heard {
+            return;
+        }
         self.note(Note::Kept(attempt));
         let AttemptId { branch, number } = attempt;
         tracing::debug!(parent: &self.span, branch, number, "kept");

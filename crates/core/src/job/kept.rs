@@ -34,8 +34,9 @@ impl Job {
 
     /// Ends a kept attempt; `false` when it is none.
     pub(super) fn end_kept(&mut self, attempt: AttemptId, end: KeptEnd, actions: &mut Vec<Action>) -> bool {
-        let Some(AttemptState::Kept { since }) = self.state(attempt) else { return false };
-        self.set(attempt, AttemptState::Ended);
+        let Some(state) = self.state_mut(attempt) else { return false };
+        let AttemptState::Kept { since } = *state else { return false };
+        *state = AttemptState::Ended;
         let counts = &mut self.ledger.kept;
         counts.busy = counts.busy.saturating_add(self.now.saturating_sub(since));
         match end {

@@ -260,6 +260,14 @@ impl Job {
         self.start_first(actions);
     }
 
+    /// As [`Job::restart`], a job of another plan: memory is taken only where that plan needs more.
+    pub fn restart_as(&mut self, plan: &Arc<Plan>, start: Start<'_>, actions: &mut Vec<Action>) {
+        if !Arc::ptr_eq(&self.plan, plan) {
+            self.plan = Arc::clone(plan);
+        }
+        self.restart(start, actions);
+    }
+
     /// Takes in all that happened at `now`, and what fell due until then; drains `events`.
     ///
     /// A `now` before that of an earlier step counts as that one.
@@ -282,10 +290,9 @@ impl Job {
         while let Some(attempt) = self.timers.pop_timeout(due) {
             events.push(Event::Failed(attempt, Failure::TimedOut));
         }
-        events.sort_unstable_by_key(Event::order);
-        let rank = |event: &Event| event.order().0;
-        let answers = events.partition_point(|e| rank(e) < Event::FAILED);
-        let failures = events.partition_point(|e| rank(e) < Event::GRANTED);
+        Event::sort(events);
+        let answers = events.partition_point(|event| event.rank() < Event::FAILED);
+        let failures = events.partition_point(|event| event.rank() < Event::GRANTED);
         for event in &events[..answers] {
             self.report(*event, actions);
         }
@@ -384,11 +391,17 @@ impl Job {
         let permit = state.first_permit;
         Some(Slot {
             outcome: state.outcome,
-            winner: state.winner.map(|number| AttemptId { branch, number }),
+            winner: self.winner(branch),
             attempts: u32::from(state.started),
             waited: permit.unwrap_or(until).saturating_sub(self.started_at),
             ran: permit.map_or(Time::ZERO, |permit| until.saturating_sub(permit)),
         })
+    }
+
+    /// The attempt that answered for a branch.
+    pub fn winner(&self, branch: u32) -> Option<AttemptId> {
+        let number = self.branches.get(branch as usize)?.winner?;
+        Some(AttemptId { branch, number })
     }
 
     /// The branches that the result lacks, in order: none while the job runs or when it is complete.
@@ -420,9 +433,8 @@ impl Job {
         self.plan.attempt_index(attempt).map(|index| self.attempts[index])
     }
 
-    fn set(&mut self, attempt: AttemptId, state: AttemptState) {
-        let index = self.plan.attempt_index(attempt).expect("only declared attempts change state");
-        self.attempts[index] = state;
+    fn state_mut(&mut self, attempt: AttemptId) -> Option<&mut AttemptState> {
+        self.plan.attempt_index(attempt).map(|index| &mut self.attempts[index])
     }
 
     /// What must hold after every step, and what must not.

@@ -1,6 +1,7 @@
 //! How attempts end, how branches settle, and when the job is over.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::kept::KeptEnd;
 use super::{
@@ -16,15 +17,33 @@ impl Event {
     /// The order within one instant. Deadlines, turns and hedge delays, which the job knows by itself, lie between
     /// [`Event::FAILED`] and [`Event::GRANTED`]. Of contradictory reports on one attempt the first counts: it is in
     /// time for its failure before it is for its timeout.
-    pub(super) fn order(&self) -> (u8, AttemptId, u8) {
-        match *self {
+    pub(super) fn order(&self) -> u64 {
+        let (rank, attempt, last) = match *self {
             Event::Answered(attempt) => (0, attempt, 0),
             Event::Primed(attempt) => (Event::PRIMED, attempt, 0),
             Event::Failed(attempt, failure) => (Event::FAILED, attempt, failure as u8),
             Event::Granted(attempt) => (Event::GRANTED, attempt, 0),
             Event::Refused(attempt, reason) => (Event::GRANTED, attempt, 1 + reason as u8),
             Event::Dropped => (u8::MAX, AttemptId::primary(u32::MAX), 0),
+        };
+        u64::from(rank) << 48
+            | u64::from(attempt.branch) << 16
+            | u64::from(attempt.number) << 8
+            | u64::from(last)
+    }
+
+    /// Puts the events of one instant in order. Mostly they come in it.
+    pub(super) fn sort(events: &mut [Event]) {
+        let mut last = 0;
+        let sorted = events.iter().map(Event::order).all(|order| mem::replace(&mut last, order) <= order);
+        if !sorted {
+            events.sort_unstable_by_key(Event::order);
         }
+    }
+
+    /// Which group of its instant it is in.
+    pub(super) fn rank(&self) -> u8 {
+        (self.order() >> 48) as u8
     }
 }
 
@@ -83,18 +102,16 @@ impl Job {
 
     /// Takes back what was asked for `attempt`, if anything was.
     fn withdraw(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
-        if self.state(attempt) == Some(AttemptState::Asking) {
-            self.set(attempt, AttemptState::Ended);
+        if let Some(state @ AttemptState::Asking) = self.state_mut(attempt) {
+            *state = AttemptState::Ended;
             self.branches[attempt.branch as usize].asking -= 1;
             actions.push(Action::Withdraw(attempt));
         }
     }
 
     pub(super) fn refused(&mut self, attempt: AttemptId, reason: Refusal, actions: &mut Vec<Action>) {
-        if self.state(attempt) != Some(AttemptState::Asking) {
-            return;
-        }
-        self.set(attempt, AttemptState::Ended);
+        let Some(state @ AttemptState::Asking) = self.state_mut(attempt) else { return };
+        *state = AttemptState::Ended;
         self.branches[attempt.branch as usize].asking -= 1;
         self.ledger.refuse(reason);
         let state = self.branches[attempt.branch as usize];
@@ -165,9 +182,10 @@ impl Job {
 
     /// Ends a running attempt as far as the job is concerned; `false` when it does not run.
     fn end(&mut self, attempt: AttemptId, end: End, actions: &mut Vec<Action>) -> bool {
-        let Some(AttemptState::Running { since }) = self.state(attempt) else { return false };
-        let runs_on = matches!(end, End::Kept(_));
-        self.set(attempt, if runs_on { AttemptState::Kept { since: self.now } } else { AttemptState::Ended });
+        let (runs_on, now) = (matches!(end, End::Kept(_)), self.now);
+        let Some(state) = self.state_mut(attempt) else { return false };
+        let AttemptState::Running { since } = *state else { return false };
+        *state = if runs_on { AttemptState::Kept { since: now } } else { AttemptState::Ended };
         self.branches[attempt.branch as usize].running -= 1;
         let counts = self.ledger.of_mut(attempt.role());
         counts.busy = counts.busy.saturating_add(self.now.saturating_sub(since));

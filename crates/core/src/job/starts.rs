@@ -80,7 +80,9 @@ impl Job {
             Role::Failover => (Class::First, true, branch.last_useful_start()),
         };
         let until = until.map(|after| self.started_at.saturating_add(after));
-        self.set(attempt, AttemptState::Asking);
+        if let Some(state) = self.state_mut(attempt) {
+            *state = AttemptState::Asking;
+        }
         self.branches[attempt.branch as usize].asking += 1;
         actions.push(Action::Ask { attempt, class, budgeted, until });
     }
@@ -172,7 +174,10 @@ impl Job {
         if let Some(due) = timeout {
             self.timers.arm_timeout(Timer { due, attempt });
         }
-        self.set(attempt, AttemptState::Running { since: self.now });
+        let since = self.now;
+        if let Some(state) = self.state_mut(attempt) {
+            *state = AttemptState::Running { since };
+        }
         self.ledger.of_mut(attempt.role()).launched += 1;
         let state = &mut self.branches[attempt.branch as usize];
         let target = (u64::from(self.rotation) + u64::from(state.started)) % u64::from(targets);

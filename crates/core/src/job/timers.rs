@@ -1,6 +1,6 @@
 //! When a job must wake up: deadlines from the plan, hedge delays and attempt timeouts from permits.
 
-use alloc::collections::BinaryHeap;
+use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 
 use super::AttemptId;
@@ -13,13 +13,12 @@ pub(super) struct Timer {
     pub(super) attempt: AttemptId,
 }
 
-/// Deadlines are known from the start, so they are a cursor into the plan's sorted list, whatever the number of branches;
-/// the others are heaps.
+/// Deadlines are known from the start, so they are a cursor into the plan's sorted list, whatever the number of branches.
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     next_deadline: usize,
-    timeouts: BinaryHeap<Reverse<Timer>>,
-    hedges: BinaryHeap<Reverse<Timer>>,
+    timeouts: Queue,
+    hedges: Queue,
     /// When followers start, whether or not their leader has primed.
     head_start: Option<Time>,
 }
@@ -33,8 +32,8 @@ impl Timers {
         let timeouts = timed.map(|(branch, _)| plan.attempts_of(branch).count()).sum();
         Timers {
             next_deadline: 0,
-            timeouts: BinaryHeap::with_capacity(timeouts),
-            hedges: BinaryHeap::with_capacity(copies),
+            timeouts: Queue::with_capacity(timeouts),
+            hedges: Queue::with_capacity(copies),
             head_start: None,
         }
     }
@@ -47,11 +46,11 @@ impl Timers {
     }
 
     pub(super) fn arm(&mut self, copy: Timer) {
-        self.hedges.push(Reverse(copy));
+        self.hedges.push(copy);
     }
 
     pub(super) fn arm_timeout(&mut self, timeout: Timer) {
-        self.timeouts.push(Reverse(timeout));
+        self.timeouts.push(timeout);
     }
 
     /// Sets the end of the leader's head start, unless it is set.
@@ -69,11 +68,11 @@ impl Timers {
     }
 
     pub(super) fn pop_hedge(&mut self, until: Time) -> Option<AttemptId> {
-        pop(&mut self.hedges, until)
+        self.hedges.pop(until)
     }
 
     pub(super) fn pop_timeout(&mut self, until: Time) -> Option<AttemptId> {
-        pop(&mut self.timeouts, until)
+        self.timeouts.pop(until)
     }
 
     pub(super) fn pop_deadline(&mut self, plan: &Plan, started_at: Time, until: Time) -> Option<u32> {
@@ -95,11 +94,11 @@ impl Timers {
         while plan.deadlines().get(self.next_deadline).is_some_and(|(_, branch)| over(*branch)) {
             self.next_deadline += 1;
         }
-        while self.hedges.peek().is_some_and(|Reverse(timer)| settled(timer.attempt.branch)) {
-            self.hedges.pop();
+        while self.hedges.first().is_some_and(|timer| settled(timer.attempt.branch)) {
+            self.hedges.drop_first();
         }
-        while self.timeouts.peek().is_some_and(|Reverse(timer)| !runs(timer.attempt)) {
-            self.timeouts.pop();
+        while self.timeouts.first().is_some_and(|timer| !runs(timer.attempt)) {
+            self.timeouts.drop_first();
         }
     }
 
@@ -109,8 +108,8 @@ impl Timers {
         if let Some((after, _)) = plan.deadlines().get(self.next_deadline) {
             soonest(started_at.saturating_add(*after));
         }
-        for heap in [&self.hedges, &self.timeouts] {
-            if let Some(Reverse(timer)) = heap.peek() {
+        for queue in [&self.hedges, &self.timeouts] {
+            if let Some(timer) = queue.first() {
                 soonest(timer.due);
             }
         }
@@ -118,10 +117,52 @@ impl Timers {
     }
 }
 
-fn pop(heap: &mut BinaryHeap<Reverse<Timer>>, until: Time) -> Option<AttemptId> {
-    let Reverse(timer) = *heap.peek()?;
-    (timer.due <= until).then(|| {
-        heap.pop();
-        timer.attempt
-    })
+/// Timers by when they are due. Like branches set theirs in that order, and then each takes constant time.
+#[derive(Clone, Debug)]
+struct Queue {
+    /// In order.
+    row: VecDeque<Timer>,
+    /// What was due before the last of the row when it was set.
+    others: BinaryHeap<Reverse<Timer>>,
+}
+
+impl Queue {
+    /// With room for so many, in whatever order they come.
+    fn with_capacity(n: usize) -> Queue {
+        Queue { row: VecDeque::with_capacity(n), others: BinaryHeap::with_capacity(n) }
+    }
+
+    fn clear(&mut self) {
+        self.row.clear();
+        self.others.clear();
+    }
+
+    fn push(&mut self, timer: Timer) {
+        if self.row.back().is_none_or(|last| *last <= timer) {
+            self.row.push_back(timer);
+        } else {
+            self.others.push(Reverse(timer));
+        }
+    }
+
+    fn first(&self) -> Option<Timer> {
+        match (self.row.front(), self.others.peek()) {
+            (Some(row), Some(Reverse(other))) => Some(*row.min(other)),
+            (row, other) => row.or(other.map(|Reverse(other)| other)).copied(),
+        }
+    }
+
+    fn drop_first(&mut self) {
+        if self.first() == self.row.front().copied() {
+            self.row.pop_front();
+        } else {
+            self.others.pop();
+        }
+    }
+
+    fn pop(&mut self, until: Time) -> Option<AttemptId> {
+        let first = self.first().filter(|first| first.due <= until)?;
+        self.drop_first();
+        Some(first.attempt)
+    }
 }

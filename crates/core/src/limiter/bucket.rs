@@ -30,6 +30,9 @@ impl Bucket {
     }
 
     fn fill(&mut self, now: Time) {
+        if now <= self.as_of {
+            return;
+        }
         let passed = now.saturating_sub(self.as_of);
         self.as_of = self.as_of.max(now);
         let gained = u128::from(passed.as_nanos()) * u128::from(self.refill);
@@ -40,6 +43,9 @@ impl Bucket {
     pub(super) fn ready_at(&mut self, now: Time, weight: u32) -> Time {
         self.fill(now);
         let short = self.worth(weight).saturating_sub(self.level);
+        if short == 0 {
+            return self.as_of;
+        }
         let wait = short.div_ceil(u128::from(self.refill));
         self.as_of.saturating_add(Time::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
     }

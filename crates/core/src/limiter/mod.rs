@@ -19,6 +19,14 @@ pub struct Ticket {
     place: u32,
 }
 
+impl Ticket {
+    /// Where the limiter keeps it: no other one that waits or is out has the same place, and places are taken again, so
+    /// that they stay as few as there ever were tickets at once.
+    pub fn place(self) -> usize {
+        self.place as usize
+    }
+}
+
 /// The state of a limiter: gate, rate, pause and queues.
 ///
 /// [`Limiter::ask`] queues; [`Limiter::poll`] says who is next and [`Limiter::grant`] gives the permit, so that whoever
@@ -111,6 +119,33 @@ impl Limiter {
         Ok(Ticket { number, place })
     }
 
+    /// As [`Limiter::ask`], and then [`Limiter::grant`] if that is whom [`Limiter::poll`] names. Whether it was granted.
+    ///
+    /// # Errors
+    /// As [`Limiter::ask`].
+    pub fn ask_now(
+        &mut self,
+        now: Time,
+        class: Class,
+        weight: u32,
+        until: Option<Time>,
+    ) -> Result<(Ticket, bool), Refusal> {
+        let idle = self.waiting == 0 && self.paused_until <= now && weight > 0 && self.has_room(weight);
+        if !idle || self.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(now, weight) > now) {
+            let ticket = self.ask(now, class, weight, until)?;
+            let granted = self.poll(now) == Some(ticket);
+            if granted {
+                self.grant(now, ticket);
+            }
+            return Ok((ticket, granted));
+        }
+        let number = self.next_number;
+        self.next_number += 1;
+        let place = self.places.take(Place::new(number, State::Permit { room: u128::MAX }, weight));
+        self.permit(place, class, weight);
+        Ok((Ticket { number, place }, true))
+    }
+
     /// Who may start at `now`: the head of the best class, if there is room for it.
     pub fn poll(&mut self, now: Time) -> Option<Ticket> {
         let head = self.next()?;
@@ -125,15 +160,21 @@ impl Limiter {
             return;
         }
         let Some(class) = self.leave(ticket) else { return };
-        let weight = self.places.at(ticket.place).weight;
+        let place = self.places.at_mut(ticket.place);
+        place.state = State::Permit { room: u128::MAX };
+        let weight = place.weight;
+        self.permit(ticket.place, class, weight);
+    }
+
+    /// Counts a place, which is in no list, among the permits.
+    fn permit(&mut self, place: u32, class: Class, weight: u32) {
         self.share_with_backfill(class, weight);
         self.note_room();
         if let Some(bucket) = &mut self.bucket {
             bucket.take(weight);
         }
         self.held += u64::from(weight);
-        self.places.at_mut(ticket.place).state = State::Permit { room: u128::MAX };
-        self.places.push(&mut self.permits, ticket.place);
+        self.places.push(&mut self.permits, place);
     }
 
     /// Leaves the queue. A ticket that is not queued is left as it is.

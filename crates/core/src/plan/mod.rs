@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use crate::LiveDelaySpec;
 use crate::Time;
-use crate::job::{AttemptId, Role};
+use crate::job::AttemptId;
 use stages::Dependents;
 
 /// The most branches a plan may have.
@@ -507,15 +507,16 @@ impl Plan {
 
     /// The place of an attempt among all that a job can have, below [`Plan::attempts`]; `None` when it is not declared.
     pub fn attempt_index(&self, attempt: AttemptId) -> Option<usize> {
-        let branch = self.branches.get(attempt.branch as usize)?;
-        let copies = branch.delays().len();
-        let place = match attempt.role() {
-            Role::Failover => branch.failover.then_some(1 + copies)?,
-            Role::Primary | Role::Copy => {
-                Some(usize::from(attempt.number)).filter(|number| *number <= copies)?
-            }
+        let [first, end] = *self.first_attempts.get(attempt.branch as usize..)?.first_chunk()?;
+        // A branch's primary comes first, and its failover last.
+        let index = match attempt.number {
+            AttemptId::FAILOVER => end.saturating_sub(1),
+            number => first + usize::from(number),
         };
-        Some(self.first_attempts[attempt.branch as usize] + place)
+        let failover = attempt.number != 0 && self.branches[attempt.branch as usize].failover;
+        let copies_end = end - usize::from(failover);
+        let declared = if attempt.number == AttemptId::FAILOVER { failover } else { index < copies_end };
+        declared.then_some(index)
     }
 }
 

@@ -16,6 +16,7 @@ mod observed;
 mod permits;
 mod pushback;
 mod reentrancy;
+mod reuse;
 mod running;
 mod spawned;
 mod stages;

@@ -40,7 +40,7 @@ use shuttle::thread;
 use clock::Clock;
 use hold::Hold;
 use limiter::{Mailbox, Permit, SharedLimiter};
-use wakes::Wakes;
+use wakes::{Wakers, Wakes};
 
 /// Under so many schedules; ten times as many with `FANTAIL_HEAVY=1`.
 fn check(run: impl Fn() + Send + Sync + 'static) {
@@ -164,11 +164,12 @@ fn a_permit_that_is_held_by_another_thread_is_handed_back_once() {
 #[test]
 fn no_wake_up_is_lost_and_the_stamp_is_of_the_first_one() {
     check(|| {
-        let wakes = Wakes::new(2, true, Clock::start());
+        let mut wakers = Wakers::new(2, true, Clock::start());
+        let wakes = Arc::clone(wakers.wakes());
         let done = Arc::new(AtomicU32::new(0));
         let threads: Vec<_> = (0..2)
             .map(|attempt| {
-                let (waker, done) = (wakes.waker(attempt), Arc::clone(&done));
+                let (waker, done) = (wakers.of(attempt).clone(), Arc::clone(&done));
                 thread::spawn(move || {
                     done.fetch_add(1, Ordering::SeqCst);
                     waker.wake();

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+mod rates;
+
 use std::convert::Infallible;
 use std::future::{Future, pending, poll_fn, ready};
 use std::pin::Pin;
