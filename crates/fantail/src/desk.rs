@@ -160,7 +160,9 @@ impl Pool {
     /// Takes the desk of a job that came to its end: what it ran has been dropped.
     pub(crate) fn put(&self, mut desk: Box<Desk>) {
         let answers = desk.answers();
-        answers.iter_mut().for_each(|answers| answers.clear());
+        for answers in &mut *answers {
+            answers.clear();
+        }
         answers.reverse();
         desk.errors.clear();
         desk.arrived.clear();

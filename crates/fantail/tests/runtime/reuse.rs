@@ -31,7 +31,9 @@ async fn is_as_new(plan: &Fanout) {
 
 fn three(name: &str) -> PlanSpec {
     let mut branches = limited(3);
-    branches.iter_mut().for_each(|branch| branch.required = Some(false));
+    for branch in &mut branches {
+        branch.required = Some(false);
+    }
     PlanSpec { deadline: Some(ms(100)), limiters: vec![gate(2)], ..PlanSpec::new(name, branches) }
 }
 
