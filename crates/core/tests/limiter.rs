@@ -361,9 +361,10 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
     for op in ops {
         let choice: Vec<Ticket> = [naive.live(), naive.live(), tickets.clone()].concat();
         let pick = |index: &prop::sample::Index| (!choice.is_empty()).then(|| *index.get(&choice));
+        let later = |after: Option<u64>| after.map(|after| now.saturating_add(Time::from_nanos(after)));
         match op {
             Op::Ask(class, weight, until) => {
-                let until = until.map(|after| now.saturating_add(Time::from_nanos(after)));
+                let until = later(*until);
                 let came = limiter.ask(now, *class, *weight, until);
                 prop_assert_eq!(came.err(), naive.refuses(now, *weight, until));
                 if let Ok(ticket) = came {
@@ -373,17 +374,8 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
                 }
             }
             Op::AskNow(class, weight, until) => {
-                let until = until.map(|after| now.saturating_add(Time::from_nanos(after)));
-                let came = limiter.ask_now(now, *class, *weight, until);
-                prop_assert_eq!(came.err(), naive.refuses(now, *weight, until));
-                if let Ok((ticket, granted)) = came {
-                    naive.ask(ticket, *class, *weight, until);
-                    prop_assert_eq!(granted, naive.poll(now) == Some(ticket));
-                    if granted {
-                        naive.grant(now, ticket);
-                    }
-                    tickets.push(ticket);
-                }
+                let until = later(*until);
+                tickets.extend(ask_now(&mut limiter, &mut naive, now, (*class, *weight, until))?);
             }
             Op::Pass(nanos) => now = now.saturating_add(Time::from_nanos(*nanos)),
             Op::Wait => now = limiter.next_at(now).unwrap_or(now),
@@ -423,6 +415,24 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
         same(&mut limiter, &naive, now)?;
     }
     naive.check_rate().map_err(TestCaseError::fail)
+}
+
+/// Asks both, and grants at once what both say may go.
+fn ask_now(
+    limiter: &mut Limiter,
+    naive: &mut Naive,
+    now: Time,
+    (class, weight, until): (Class, u32, Option<Time>),
+) -> Result<Option<Ticket>, TestCaseError> {
+    let came = limiter.ask_now(now, class, weight, until);
+    prop_assert_eq!(came.err(), naive.refuses(now, weight, until));
+    let Ok((ticket, granted)) = came else { return Ok(None) };
+    naive.ask(ticket, class, weight, until);
+    prop_assert_eq!(granted, naive.poll(now) == Some(ticket));
+    if granted {
+        naive.grant(now, ticket);
+    }
+    Ok(Some(ticket))
 }
 
 fn same(limiter: &mut Limiter, naive: &Naive, now: Time) -> Result<(), TestCaseError> {
