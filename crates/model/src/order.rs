@@ -8,7 +8,7 @@
 //! | a, b | k and n - k + 1 for c, the other way round for h |
 //!
 //! The density of `x = ln w` is a multiple of `e^(x - a w) (1 - e^-w)^(b-1)`, whose mode is near `w = ln(1 + b/a)`. It is
-//! analytic, and with `x = y - e^(-y-3)` its slower tail falls as fast as the other, so that the rule converges
+//! analytic, and with `x = y - e^-3 (e^-y - 1)` from the mode its slower tail falls as fast as the other, so that the rule converges
 //! geometrically: about 50 nodes have all digits (Takahasi and Mori, Publications of the RIMS 9, 1974).
 
 use alloc::vec::Vec;
@@ -96,7 +96,7 @@ impl Order {
                     continue;
                 }
                 let y = f64::from(direction * i) * step;
-                let (weight, hazard) = self.at(y - bend);
+                let (weight, hazard) = self.at(y + (BEND - bend));
                 let node = Node { even: i % 2 == 0, weight: weight * (1.0 + bend), value: value(hazard) };
                 let square = node.weight * node.value * node.value;
                 weights += node.weight;

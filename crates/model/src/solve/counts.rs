@@ -34,6 +34,11 @@ impl Tally {
         Tally { groups, n }
     }
 
+    /// These branches and others.
+    pub(super) fn with(&self, others: &Tally) -> Tally {
+        Tally::of(self.groups.iter().chain(&others.groups).copied())
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
@@ -152,6 +157,14 @@ impl Tally {
             }
         }
         tails
+    }
+
+    /// `P(X = x)`.
+    pub(super) fn exactly(&self, x: u64) -> f64 {
+        if let [Like { count: n, opposite, .. }] = *self.groups {
+            return probability_mass(x, n, opposite);
+        }
+        self.masses(x).get(x as usize).copied().unwrap_or(0.0)
     }
 
     /// `P(X = x)` for x from 0 to `most` or n, whichever is less.

@@ -118,8 +118,10 @@ impl Snapshot {
         let ln_live = self.ln_answered(|part| part.required && part.rest == Rest::Open);
         let open = self.optional(Rest::Open);
         let held = u64::from(self.held == Held::Optional);
-        let waits = if self.spare >= missed.n() + open.n() + held {
+        let waits = if open.n() + held == 0 || self.spare >= missed.n() + open.n() + held {
             0.0
+        } else if open.is_empty() {
+            masses_from(&missed, self.spare, self.borne)
         } else {
             let tails = |most: u64| open.tails(most - held);
             self.over_misses(&missed, |least| open.at_least(least - held), tails)
@@ -135,8 +137,7 @@ impl Snapshot {
         // With the answer nothing is spared, or too many have missed already and nothing else is open.
         let settled = |part: &&Part| !part.required && part.rest != Rest::Excluded;
         let misses = Tally::of(self.parts.iter().filter(settled).map(Part::like));
-        let exactly = misses.masses(self.spare).get(self.spare as usize).copied().unwrap_or(0.0);
-        libm::exp(self.ln_answered(|part| part.required)) * exactly + self.partial()
+        libm::exp(self.ln_answered(|part| part.required)) * misses.exactly(self.spare) + self.partial()
     }
 
     /// P(still waiting, at least one marked branch is open, and every excluded branch has answered).
@@ -149,11 +150,12 @@ impl Snapshot {
         let marked = self.optional(Rest::Marked);
         let others = self.optional(Rest::Open);
         let borne = missed.fewer_than(self.borne + 1);
+        let one = |least: u64| marked_tail(&marked, &others, least);
         let both = |most: u64| marked_tails(&marked, &others, most);
         let waits = if marked.is_empty() || self.spare >= missed.n() + marked.n() + others.n() {
             0.0
         } else {
-            self.over_misses(&missed, |least| both(least)[least as usize - 1], both)
+            self.over_misses(&missed, one, both)
         };
         let a_marked_required = -libm::expm1(ln_marked) * borne;
         let another_required = -libm::expm1(ln_others) * marked.at_least(1) * borne;
@@ -190,7 +192,21 @@ impl Snapshot {
     }
 }
 
-/// `P(M >= 1, M + O >= r)` for r from 1 to `most`, with M the marked branches that are open and O the others.
+/// `P(M >= 1, M + O >= r)` for one r above 0, with M the marked branches that are open and O the others.
+fn marked_tail(marked: &Tally, others: &Tally, r: u64) -> f64 {
+    if others.is_empty() || r == 1 {
+        return marked.at_least(r);
+    }
+    if r <= MOST_MASSES {
+        let (masses, others) = (marked.masses(r - 1), others.tails(r - 1));
+        let fewer = masses.iter().zip(others.iter().rev()).skip(1);
+        return marked.at_least(r) + fewer.map(|(mass, tail)| mass * tail).sum::<f64>();
+    }
+    let none = libm::exp(marked.ln_none());
+    (marked.with(others).at_least(r) - none * others.at_least(r)).max(0.0)
+}
+
+/// The same for r from 1 to `most`.
 fn marked_tails(marked: &Tally, others: &Tally, most: u64) -> Vec<f64> {
     let tails = marked.tails(most);
     if others.is_empty() || most == 1 {
