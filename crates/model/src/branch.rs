@@ -40,6 +40,10 @@ impl Family for Race {
     fn kinks(&self, into: &mut Vec<f64>) {
         self.base.kinks(into);
     }
+
+    fn work(&self) -> f64 {
+        self.base.work()
+    }
 }
 
 impl fmt::Display for Race {
@@ -113,6 +117,10 @@ impl Family for Hedged {
             }
         }
     }
+
+    fn work(&self) -> f64 {
+        self.offsets.len() as f64 * self.base.work()
+    }
 }
 
 impl fmt::Display for Hedged {
@@ -174,6 +182,10 @@ impl Family for Restarted {
             *kink += self.at;
         }
     }
+
+    fn work(&self) -> f64 {
+        self.base.work()
+    }
 }
 
 impl fmt::Display for Restarted {
@@ -220,6 +232,10 @@ impl Family for Cut {
     fn kinks(&self, into: &mut Vec<f64>) {
         self.base.kinks(into);
         into.push(self.at);
+    }
+
+    fn work(&self) -> f64 {
+        self.base.work()
     }
 }
 

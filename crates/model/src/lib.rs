@@ -35,6 +35,6 @@ pub use percentiles::Fit;
 pub use sensitivity::{Change, Effect, Sensitivity};
 pub use solve::{
     Assumption, Cancellation, Figure, Group, GroupedPlan, JobLaw, Method, NotIncluded, Outcomes, Prices,
-    SolveError, Verdicts, solve, solve_dependent,
+    SolveError, Tables, Verdicts, solve, solve_dependent,
 };
 pub use stages::{Stage, StagedJob, StagedLaw, StagedPlan, StagedVerdicts, solve_stages};

@@ -32,6 +32,10 @@ pub(crate) trait Curve {
     fn kinks(&self, into: &mut Vec<f64>);
     /// The least upper bound of the orders whose moment is finite.
     fn tail_index(&self) -> f64;
+    /// Times from one tail to the other with their hazards, increasing: next to every feature of a law.
+    fn landmarks(&self) -> Vec<(f64, f64)> {
+        LANDMARKS.map(|h| (self.inverse(h), h)).to_vec()
+    }
     /// The time by which T has certainly come.
     fn end(&self) -> f64 {
         f64::INFINITY
@@ -44,9 +48,18 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
     if end.is_infinite() && index <= 1.0 {
         return Ok(Moments::INFINITE);
     }
-    let centre = curve.inverse(LN_2);
-    let stops = stops(curve);
-    let absolute = resolution(centre, curve.inverse(3.5).min(end) - curve.inverse(0.03));
+    let landmarks = curve.landmarks();
+    let off = |h: f64| (h - LN_2).abs();
+    // Any time in the middle will do.
+    let middle = landmarks.iter().filter(|(t, _)| t.is_finite()).min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+    let centre = middle.map_or_else(|| curve.inverse(LN_2), |(t, _)| t.min(end));
+    let most = landmarks
+        .iter()
+        .filter(|(t, h)| *h <= 4.0 && t.is_finite())
+        .fold(centre, |most, (t, _)| most.max(*t));
+    let least = landmarks.iter().filter(|(_, h)| *h >= 0.02).fold(centre, |least, (t, _)| least.min(*t));
+    let absolute = resolution(centre, most.min(end) - least);
+    let stops = with_kinks(curve, &landmarks);
     let [above, above_square] =
         upper("mean", &Upper { from: centre, end, index, stops: &stops, absolute }, |t| {
             libm::exp(-curve.hazard(t))
@@ -63,9 +76,13 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
 
 /// Where to split: the kinks, and quantiles from one tail to the other, so that no feature falls between two nodes.
 pub(crate) fn stops(curve: &dyn Curve) -> Vec<f64> {
+    with_kinks(curve, &curve.landmarks())
+}
+
+fn with_kinks(curve: &dyn Curve, landmarks: &[(f64, f64)]) -> Vec<f64> {
     let mut stops = Vec::with_capacity(40);
     curve.kinks(&mut stops);
-    stops.extend(LANDMARKS.map(|h| curve.inverse(h)));
+    stops.extend(landmarks.iter().map(|(t, _)| *t));
     thinned(stops)
 }
 

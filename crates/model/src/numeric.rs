@@ -266,7 +266,7 @@ impl<const N: usize> Piece<N> {
 }
 
 /// Node, Kronrod weight, Gauss weight (0 where the Gauss rule has no node), from the centre outwards.
-const RULE: [(f64, f64, f64); 8] = [
+pub(crate) const RULE: [(f64, f64, f64); 8] = [
     (0.0, 0.209_482_141_084_727_82, 0.417_959_183_673_469_4),
     (0.207_784_955_007_898_48, 0.204_432_940_075_298_89, 0.0),
     (0.405_845_151_377_397_2, 0.190_350_578_064_785_42, 0.381_830_050_505_118_9),

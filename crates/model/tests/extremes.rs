@@ -106,7 +106,7 @@ proptest! {
     fn plans_of_any_parameters_have_readouts(plan in plan(), t in select(vec![0.0, 1e-9, 0.5, 2.0, 1e9, 1e300])) {
         let job = match plan.solve() {
             Ok(job) => job,
-            Err(SolveError::TooLarge { .. }) => return Ok(()),
+            Err(SolveError::TooLong { .. }) => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
         let times: Vec<f64> = levels().into_iter().map(|level| job.quantile(level).value).collect();

@@ -185,5 +185,5 @@ fn numbers_that_make_no_plan_are_refused_with_value_and_bound() {
         at_least: 0,
         deadline: f64::INFINITY,
     };
-    assert!(matches!(many.solve(), Err(SolveError::TooLarge { .. })));
+    assert!(matches!(many.solve(), Err(SolveError::TooLong { .. })));
 }

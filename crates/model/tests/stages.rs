@@ -339,8 +339,8 @@ fn what_makes_no_stage_is_refused_with_its_bound() {
     assert_eq!(text(Stage::then(&[(1_000_001, call())])), calls);
     assert!(Stage::all(&[(u64::MAX, call()), (u64::MAX, call())]).is_err());
     let different: Vec<_> = (1..=200).map(|i| (1, branch(log_normal(f64::from(i), 1.0)))).collect();
-    assert!(matches!(Stage::first(50, &different), Err(SolveError::TooLarge { .. })));
-    assert!(matches!(Stage::first(5, &[(1 << 39, call())]), Err(SolveError::TooLarge { .. })));
+    assert!(matches!(Stage::first(50, &different), Err(SolveError::TooLong { .. })));
+    assert!(matches!(Stage::first(5, &[(1 << 39, call())]), Err(SolveError::TooLong { .. })));
     let deep = (0..100).try_fold(call(), |stage, _| Stage::then(&[(1, stage), (1, call())]));
     assert_eq!(text(deep), "stages within stages: got 65, expected at most 64");
 }

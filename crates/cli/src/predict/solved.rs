@@ -65,7 +65,7 @@ impl Solved {
     pub(super) fn mean_and_sd(&self) -> Result<(Figure, Figure), String> {
         match self {
             Solved::Job(law) => law.mean_and_sd().map_err(text),
-            Solved::Dependent { job, .. } => Ok((job.mean().map_err(text)?, job.sd().map_err(text)?)),
+            Solved::Dependent { job, .. } => job.mean_and_sd().map_err(text),
             Solved::Staged { job, .. } => Ok((job.mean(), job.sd())),
         }
     }

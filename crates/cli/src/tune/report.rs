@@ -154,7 +154,7 @@ fn figure(plan: &GroupedPlan, shares: Dependence, measure: Measure) -> Result<Op
         return measure.of(&plan.solve()?);
     }
     match plan.solve_dependent(shares).and_then(|job| measure.of_dependent(&job)) {
-        Err(SolveError::TooLarge { .. }) => Ok(None),
+        Err(SolveError::TooLarge { .. } | SolveError::TooLong { .. }) => Ok(None),
         figure => figure,
     }
 }

@@ -40,10 +40,10 @@ const KNOTS: [f64; 6] = [-8.5, -5.0, -1.7, 1.7, 5.0, 8.5];
 /// The same to where the density is below the least float, for tails.
 const FAR_KNOTS: [f64; 12] = [-37.0, -26.0, -17.0, -12.0, -8.5, -5.0, -1.7, 1.7, 5.0, 8.5, 17.0, 38.5];
 
-/// The most terms that one evaluation given J sums over: a readout takes some ten thousand.
+/// The most work of one evaluation given J, in terms of a sum: a quantile takes some thousands.
 const MOST_TERMS: f64 = 1e5;
-/// The same for integrals over time, which take a million.
-const MOST_TERMS_INTEGRATED: f64 = 3e4;
+/// The same for integrals over time and J, which take some ten thousand.
+const MOST_TERMS_INTEGRATED: f64 = 6e4;
 /// Error of an integral over J, as a share of it, that is not worth another evaluation.
 const NOISE: f64 = 4e-13;
 /// The same where each evaluation is an integral over time.
@@ -76,8 +76,8 @@ impl GroupedPlan {
     /// ```
     ///
     /// # Errors
-    /// As for [`GroupedPlan::solve`], and [`SolveError::TooLarge`] for more than 16 copies of a branch, or too many different
-    /// branches to integrate over.
+    /// As for [`GroupedPlan::solve`], [`SolveError::TooLarge`] for more than 16 copies of a branch, and [`SolveError::TooLong`] for
+    /// too many different branches to integrate over.
     pub fn solve_dependent(&self, shares: Dependence) -> Result<DependentJob, SolveError> {
         DependentJob::new(JobLaw::sharing(self.clone(), Vec::new(), shares)?, shares)
     }
@@ -85,10 +85,10 @@ impl GroupedPlan {
 
 impl DependentJob {
     pub(crate) fn new(law: JobLaw, shares: Dependence) -> Result<DependentJob, SolveError> {
-        let value = law.terms_given();
-        if shares.job() > 0.0 && value > MOST_TERMS {
-            let what = "different or very many dependent branches, in terms";
-            return Err(SolveError::TooLarge { what, value, bound: MOST_TERMS });
+        let terms = law.work();
+        if shares.job() > 0.0 && terms > MOST_TERMS {
+            let what = "a law of so many different dependent branches or attempts";
+            return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(DependentJob { shares, law })
     }
@@ -159,8 +159,8 @@ impl DependentJob {
         Ok(-libm::expm1(-self.hazard(Face::Return, t, Side::After)?))
     }
 
-    /// P(the job is still waiting at `t`), with relative precision down to about 1e-12; further out it
-    /// drifts towards the sum over the branches, which is above it.
+    /// P(the job is still waiting at `t`), with relative precision down to about 1e-12; further out, where the job's share is
+    /// nearly 1, it drifts towards the sum over the branches, n times the chance of one, which is above it.
     ///
     /// # Errors
     /// As for [`DependentJob::complete`].
@@ -211,6 +211,15 @@ impl DependentJob {
         Ok(Figure::exact(libm::sqrt(self.moments()?.variance)))
     }
 
+    /// [`DependentJob::mean`] and [`DependentJob::sd`], for the cost of one of them.
+    ///
+    /// # Errors
+    /// As for [`DependentJob::mean`].
+    pub fn mean_and_sd(&self) -> Result<(Figure, Figure), SolveError> {
+        let Moments { mean, variance } = self.moments()?;
+        Ok((Figure::exact(mean), Figure::exact(libm::sqrt(variance))))
+    }
+
     /// How jobs end.
     ///
     /// # Errors
@@ -234,7 +243,7 @@ impl DependentJob {
     /// # Panics
     /// When there is no such group.
     pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
-        self.check_integrals(1)?;
+        self.check_work(self.law.outcomes_work(group))?;
         let shares = self.expected("outcomes", [COARSE; 6], |job| {
             let Outcomes { answered, failed, missed, unneeded, cancelled, never, .. } =
                 job.outcomes(group)?;
@@ -306,8 +315,9 @@ impl DependentJob {
     }
 
     fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
-        self.check_integrals(self.plan().groups.len())?;
-        if self.law.busy_for_ever(cancellation.lag()?, self.shares) {
+        let lag = cancellation.lag()?;
+        self.check_work(self.law.busy_work(lag))?;
+        if self.law.busy_for_ever(lag, self.shares) {
             return Ok(f64::INFINITY);
         }
         let [busy] = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
@@ -315,7 +325,7 @@ impl DependentJob {
     }
 
     fn moments(&self) -> Result<Moments, SolveError> {
-        self.check_integrals(1)?;
+        self.check_work(self.law.work())?;
         let endless = self.law.end().is_infinite();
         let index = if endless { self.law.open_index_whatever(None, self.shares) } else { f64::INFINITY };
         let Moments { mean: centre, variance } = self.law.moments()?;
@@ -389,13 +399,12 @@ impl DependentJob {
         NOISE.max(64.0 * f64::EPSILON * z * z)
     }
 
-    /// Refuses integrals over time and J, one for each of `groups`, that would take minutes.
-    fn check_integrals(&self, groups: usize) -> Result<(), SolveError> {
-        let value = groups as f64 * self.law.terms_given();
-        let what = "integrals over different dependent branches, in terms";
+    /// Refuses integrals over time and J with that much work in one evaluation.
+    fn check_work(&self, terms: f64) -> Result<(), SolveError> {
+        let what = "an integral over so many different dependent branches or attempts";
         let bound = MOST_TERMS_INTEGRATED;
-        let small = self.shares.job() == 0.0 || value <= bound;
-        if small { Ok(()) } else { Err(SolveError::TooLarge { what, value, bound }) }
+        let small = self.shares.job() == 0.0 || terms <= bound;
+        if small { Ok(()) } else { Err(SolveError::TooLong { what, terms, bound }) }
     }
 
     /// Instants at which the job's chances change at once, and its end: a few of them where there are many.
@@ -417,7 +426,9 @@ impl DependentJob {
         read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
     ) -> Result<[f64; N], SolveError> {
         /// An error whose square does not count.
-        const CLOSE: f64 = 1e-8;
+        const CLOSE: f64 = 3e-6;
+        /// What does not count where the sum has to be refined.
+        const FINE: f64 = 1e-8;
         const HALVINGS: i32 = 3;
         if self.shares.job() == 0.0 {
             return read(&self.law);
@@ -438,8 +449,8 @@ impl DependentJob {
             }
         }
         // Finer than that there is the noise of the integrals over time.
-        let absolute = absolute.map(|error| error * (CLOSE / COARSE));
-        self.over(&self.instants(), Tolerance { relative: CLOSE, absolute }, &read)
+        let absolute = absolute.map(|error| error * (FINE / COARSE));
+        self.over(&self.instants(), Tolerance { relative: FINE, absolute }, &read)
     }
 
     /// `∫ φ(j) read(the job given that J is j) dj`, split where the job's chances at these times change over j.

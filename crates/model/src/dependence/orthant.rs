@@ -47,6 +47,28 @@ impl Factors {
         self.branch * self.branch + self.luck * self.luck / attempts as f64
     }
 
+    /// How much work [`Factors::hazard`] of so many values is, in normal tails.
+    pub(super) fn work(&self, attempts: usize) -> f64 {
+        /// Nodes where the step of an attempt is as wide as the density of B.
+        const NODES: f64 = 24.0;
+        let m = attempts as f64;
+        if attempts == 1 || self.luck == 0.0 {
+            return 1.0;
+        }
+        if self.branch == 0.0 {
+            return m;
+        }
+        match &self.pair {
+            Some(pair) if attempts == 2 => 0.25 * pair.nodes.len() as f64,
+            _ => {
+                let slope = self.branch / self.luck;
+                let squares = m * slope * slope;
+                // A steep step is narrow.
+                m * NODES * libm::sqrt(if squares > STEEP { m } else { 1.0 + squares })
+            }
+        }
+    }
+
     /// `-ln P(open)`: an attempt has answered if its Z, less what J adds to it, is below its value.
     pub(super) fn hazard(&self, values: &[f64]) -> f64 {
         let mut first = f64::NEG_INFINITY;

@@ -156,6 +156,12 @@ impl Family for Together {
             }
         }
     }
+
+    fn work(&self) -> f64 {
+        let attempts = self.starts.len();
+        // Each has a normal value of its own.
+        attempts as f64 * (self.attempt.work() + 1.0) + self.factors.work(attempts)
+    }
 }
 
 impl fmt::Display for Together {

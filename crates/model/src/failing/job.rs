@@ -120,8 +120,8 @@ impl FailingPlan {
         let optional = (n - required) as f64;
         let terms = optional * (job.fewest_complete() as f64 * (job.most_lost() + 1) as f64).max(optional);
         if terms > MOST_TERMS {
-            let what = "optional branches that may fail, in terms";
-            return Err(SolveError::TooLarge { what, value: terms, bound: MOST_TERMS });
+            let what = "so many optional branches that may fail";
+            return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(job)
     }

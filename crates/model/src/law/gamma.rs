@@ -39,6 +39,11 @@ impl Family for Gamma {
         let mean = self.shape * self.scale;
         Some(Moments { mean, variance: mean * self.scale })
     }
+
+    /// A series or a continued fraction of some tens of terms.
+    fn work(&self) -> f64 {
+        5.0
+    }
 }
 
 impl fmt::Display for Gamma {

@@ -115,6 +115,10 @@ impl Family for Mixture {
             .sum();
         Some(Moments { mean, variance })
     }
+
+    fn work(&self) -> f64 {
+        self.parts.iter().map(|(_, law)| law.work()).sum()
+    }
 }
 
 impl fmt::Display for Mixture {

@@ -91,6 +91,10 @@ pub(crate) trait Family: fmt::Display {
     }
     /// Adds the times inside the support at which H is not smooth.
     fn kinks(&self, _into: &mut Vec<f64>) {}
+    /// How much work one evaluation of the hazard is, beside that of a family.
+    fn work(&self) -> f64 {
+        1.0
+    }
     /// Mean and variance where there is a closed form.
     fn moments(&self) -> Option<Moments> {
         None
@@ -453,6 +457,11 @@ impl Law {
 
     pub(crate) fn kinks(&self, into: &mut Vec<f64>) {
         self.family().kinks(into);
+    }
+
+    /// How much work one evaluation of the hazard is, beside that of a family.
+    pub(crate) fn work(&self) -> f64 {
+        self.family().work()
     }
 
     fn shared(&self) -> Arc<Law> {

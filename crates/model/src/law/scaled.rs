@@ -47,6 +47,10 @@ impl Family for Scaled {
         let base = self.base.moments().ok()?;
         Some(Moments { mean: self.by * base.mean, variance: self.by * self.by * base.variance })
     }
+
+    fn work(&self) -> f64 {
+        self.base.work()
+    }
 }
 
 impl fmt::Display for Scaled {

@@ -47,6 +47,10 @@ impl Family for Shifted {
         let base = self.base.moments().ok()?;
         Some(Moments { mean: self.by + base.mean, ..base })
     }
+
+    fn work(&self) -> f64 {
+        self.base.work()
+    }
 }
 
 impl fmt::Display for Shifted {

@@ -57,6 +57,10 @@ impl Family for Spread {
             *kink = self.after(*kink);
         }
     }
+
+    fn work(&self) -> f64 {
+        self.base.work()
+    }
 }
 
 impl fmt::Display for Spread {

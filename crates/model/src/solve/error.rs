@@ -37,6 +37,15 @@ pub enum SolveError {
         /// The most that is done.
         bound: f64,
     },
+    /// It would take too long; refused before any of it is done.
+    TooLong {
+        /// What would.
+        what: &'static str,
+        /// How much work it is, in terms of a sum.
+        terms: f64,
+        /// The most that is done.
+        bound: f64,
+    },
     /// A law or an integral.
     Law(LawError),
 }
@@ -64,6 +73,9 @@ impl fmt::Display for SolveError {
                 Ok(())
             }
             SolveError::TooLarge { what, value, bound } => write!(f, "{what}: got {value}, at most {bound}"),
+            SolveError::TooLong { what, terms, bound } => {
+                write!(f, "{what} would take too long: {terms:.2e} terms, expected at most {bound:.0e}")
+            }
             SolveError::Law(error) => error.fmt(f),
         }
     }

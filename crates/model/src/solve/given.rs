@@ -91,17 +91,6 @@ impl JobLaw {
         })
     }
 
-    /// How much work one evaluation is, in terms of a sum.
-    pub(crate) fn terms_given(&self) -> f64 {
-        /// One normal tail is as much work as so many terms.
-        const TAIL: usize = 50;
-        let tails: usize = self.members.iter().map(|member| TAIL * member.starts.len()).sum();
-        let (k, n) = (self.plan().k, self.n());
-        // A binomial tail sums up to 9 √n of them.
-        let tail = if k > 1 && k < n { 9.0 * libm::sqrt(n as f64) } else { 0.0 };
-        tails as f64 + tail + self.terms()
-    }
-
     /// The largest normal value, of either sign, that a primary has at `t`.
     pub(crate) fn farthest_value(&self, t: f64) -> f64 {
         let value =

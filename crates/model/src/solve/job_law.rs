@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::member::Member;
 use super::snapshot::{Held, Part, Rest, Snapshot};
 use super::{Assumption, GroupedPlan, SolveError, walk};
-use crate::moments::{self, Curve, Moments};
+use crate::moments::{self, Curve, LANDMARKS, Moments};
 use crate::numeric::{rising, time_at};
 use crate::order;
 use crate::special::{barrier_hazard, branch_hazard, branch_hazard_at, complement};
@@ -122,18 +122,18 @@ pub(crate) enum Face {
     Complete,
 }
 
-/// The most terms that one evaluation sums over branches that differ: some tens of milliseconds.
-const MOST_TERMS: f64 = 4e7;
+/// The most work of one evaluation of the job's law, in terms of a sum: some milliseconds. A quantile takes ten of them.
+const MOST_TERMS: f64 = 2e7;
+/// The same for an integral over it, which takes a thousand.
+const MOST_TERMS_INTEGRATED: f64 = 5e6;
 /// Of more branches that differ, one bends the law of the job too little to matter to an integral.
 const MOST_KINKED: usize = 64;
-/// The same for all integrals of a readout: some seconds.
-const MOST_TERMS_INTEGRATED: f64 = 2e7;
 
 impl GroupedPlan {
     /// The law of this plan's job.
     ///
     /// # Errors
-    /// [`SolveError::OutOfRange`] for a number that makes no plan, [`SolveError::TooLarge`] for too many different
+    /// [`SolveError::OutOfRange`] for a number that makes no plan, [`SolveError::TooLong`] for too many different
     /// branches under a barrier below all.
     pub fn solve(&self) -> Result<JobLaw, SolveError> {
         JobLaw::new(self.clone(), Vec::new())
@@ -162,10 +162,10 @@ impl JobLaw {
         let mut delays: Vec<f64> = law.members.iter().map(Member::first_copy).collect();
         delays.sort_unstable_by(f64::total_cmp);
         delays.dedup();
-        let value = law.terms() * (1.0 + 0.01 * delays.len() as f64);
-        if value > MOST_TERMS {
-            let what = "different branches under a barrier below all, in terms";
-            return Err(SolveError::TooLarge { what, value, bound: MOST_TERMS });
+        let terms = law.work() + 0.01 * delays.len() as f64 * law.terms();
+        if terms > MOST_TERMS {
+            let what = "a law of so many different branches or attempts";
+            return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(law)
     }
@@ -242,7 +242,7 @@ impl JobLaw {
     /// Mean return time; infinite when a job may never return or the tail is too heavy.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] for many different branches under a barrier below all; [`SolveError::Law`] when an integral
+    /// [`SolveError::TooLong`] for many different branches under a barrier below all; [`SolveError::Law`] when an integral
     /// misses its precision (not seen for any plan tested).
     pub fn mean(&self) -> Result<Figure, SolveError> {
         Ok(Figure::exact(self.moments()?.mean))
@@ -279,7 +279,7 @@ impl JobLaw {
     }
 
     pub(crate) fn moments(&self) -> Result<Moments, SolveError> {
-        self.check_integrals(1)?;
+        check_work(self.work())?;
         if let Some((member, _, 1)) = self.alike()
             && self.end().is_infinite()
         {
@@ -371,12 +371,12 @@ impl JobLaw {
         Some(starts.map(|(t, side)| self.open_given(group, t, side)).collect())
     }
 
-    /// Refuses integrals over the law of the job, one for each of `groups`, that would take minutes.
-    pub(super) fn check_integrals(&self, groups: usize) -> Result<(), SolveError> {
-        let value = groups as f64 * self.terms();
-        let what = "integrals over different branches under a barrier below all, in terms";
-        let bound = MOST_TERMS_INTEGRATED;
-        if value > bound { Err(SolveError::TooLarge { what, value, bound }) } else { Ok(()) }
+    /// How much work one evaluation of the job's law is, in terms of a sum.
+    pub(crate) fn work(&self) -> f64 {
+        let members: f64 = self.members.iter().map(Member::work).sum();
+        // A binomial tail sums so many terms, or is an integral.
+        let barrier = if self.spare > 0 { 9.0 * libm::sqrt(self.n() as f64).min(160.0) } else { 0.0 };
+        members + barrier + self.terms()
     }
 
     /// P(the job waits at `t`, given that one branch of `group` is open then).
@@ -521,6 +521,12 @@ impl JobLaw {
     }
 }
 
+/// Refuses integrals with that much work in one evaluation.
+pub(super) fn check_work(terms: f64) -> Result<(), SolveError> {
+    let (what, bound) = ("an integral over so many different branches or attempts", MOST_TERMS_INTEGRATED);
+    if terms > bound { Err(SolveError::TooLong { what, terms, bound }) } else { Ok(()) }
+}
+
 impl Curve for JobLaw {
     fn hazard(&self, t: f64) -> f64 {
         self.face(Face::Return, t, Side::After)
@@ -536,6 +542,16 @@ impl Curve for JobLaw {
             into.push(member.law.inverse_hazard(0.0));
             member.law.kinks(into);
         }
+    }
+
+    fn landmarks(&self) -> Vec<(f64, f64)> {
+        /// How far apart, as normal values.
+        const APART: f64 = 1.3;
+        if self.alike().is_some() {
+            return LANDMARKS.map(|h| (self.inverse(h), h)).to_vec();
+        }
+        let ends = [LANDMARKS[0], LANDMARKS[LANDMARKS.len() - 1]];
+        self.spaced(ends, |low, high| high - low <= if high < 2.5 { APART } else { 0.6 * high })
     }
 
     fn tail_index(&self) -> f64 {

@@ -72,6 +72,13 @@ impl Member {
         self.starts.iter().filter(|start| **start <= t && t - **start < self.timeout).count() as f64
     }
 
+    /// How much work one evaluation of its hazard is, in terms of a sum.
+    pub(super) fn work(&self) -> f64 {
+        /// One normal tail is as much work as so many.
+        const TAIL: f64 = 50.0;
+        TAIL * self.law.work()
+    }
+
     /// `-ln P(no answer by t)`, with answers after the branch gave up left out.
     pub(super) fn hazard(&self, t: f64) -> f64 {
         self.law.hazard(t.min(self.expires))

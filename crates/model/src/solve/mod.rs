@@ -12,6 +12,7 @@ mod outcomes;
 mod prices;
 mod readouts;
 mod snapshot;
+mod tables;
 mod unbroken;
 mod walk;
 
@@ -23,6 +24,7 @@ pub use job_law::{Figure, JobLaw, Method, Verdicts};
 pub(crate) use member::schedule;
 pub use outcomes::Outcomes;
 pub use prices::{Cancellation, Prices};
+pub use tables::Tables;
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

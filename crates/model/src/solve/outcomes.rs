@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::SolveError;
-use super::job_law::{JobLaw, Method, Side};
+use super::job_law::{JobLaw, Method, Side, check_work};
 use super::member::Member;
 use crate::moments::{LANDMARKS, stops};
 use crate::numeric::integrate;
@@ -36,7 +36,7 @@ impl JobLaw {
     /// # Panics
     /// When there is no such group.
     pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
-        self.check_integrals(1)?;
+        check_work(self.outcomes_work(group))?;
         let member = &self.members[group];
         let open_at = |t: f64, side: Side| {
             let open = libm::exp(-member.hazard(t));
@@ -64,6 +64,13 @@ impl JobLaw {
         let rest = 1.0 - answered - given_up - cancelled;
         let unneeded = if self.may_be_unneeded(group) { rest.max(0.0) } else { 0.0 };
         Ok(Outcomes { answered, failed, missed, unneeded, cancelled, never, method: Method::Exact })
+    }
+
+    /// How much work one evaluation of what is integrated is, in terms of a sum.
+    pub(crate) fn outcomes_work(&self, group: usize) -> f64 {
+        /// Evaluations that a root takes.
+        const ROOT: f64 = 5.0;
+        self.work() + ROOT * self.members[group].work()
     }
 
     /// P(answered) where P(job open) is constant between instants, given that the branch is open.

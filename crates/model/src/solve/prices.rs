@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
-use super::job_law::{JobLaw, Method, Side};
+use super::job_law::{JobLaw, Method, Side, check_work};
 use super::member::Member;
 use super::snapshot::Rest;
-use super::{Group, GroupedPlan, SolveError};
+use super::{Group, GroupedPlan, SolveError, Tables};
 use crate::moments::{Upper, stops, thinned, upper};
+use crate::order;
 use crate::special::complement;
 
 /// How long a loser runs on: an attempt that has not ended when its branch has answered or given up, or its job has ended.
@@ -99,16 +100,24 @@ impl JobLaw {
     /// ```
     ///
     /// # Errors
-    /// [`SolveError::OutOfRange`] for a lag that is negative or not a number; [`SolveError::TooLarge`] for many different
+    /// [`SolveError::OutOfRange`] for a lag that is negative or not a number; [`SolveError::TooLong`] for many different
     /// branches under a barrier below all; [`SolveError::Law`] when an integral misses its precision (not seen for any plan
     /// tested).
     pub fn prices(&self, cancellation: Cancellation) -> Result<Prices, SolveError> {
+        self.prices_with(cancellation, None)
+    }
+
+    pub(super) fn prices_with(
+        &self,
+        cancellation: Cancellation,
+        mut tables: Option<&mut Tables>,
+    ) -> Result<Prices, SolveError> {
         let per_branch: Vec<f64> = (0..self.members.len()).map(|group| self.copies(group)).collect();
-        let busy = self.total_busy(cancellation)?;
+        let busy = self.total_busy_with(cancellation, tables.as_deref_mut())?;
         let plain = if per_branch.iter().all(|copies| *copies == 0.0) {
             None
         } else {
-            Some(self.plan().without_copies().solve()?.total_busy(cancellation)?)
+            Some(self.plan().without_copies().solve()?.total_busy_with(cancellation, tables)?)
         };
         Ok(Prices::new(self.plan(), &per_branch, busy, plain))
     }
@@ -185,26 +194,51 @@ impl JobLaw {
     /// # Panics
     /// When there is no such group.
     pub fn busy(&self, group: usize, cancellation: Cancellation) -> Result<f64, SolveError> {
-        self.check_integrals(1)?;
+        check_work(self.work())?;
         self.busy_between(group, cancellation.lag()?, &self.ends(group..=group))
     }
 
     /// The same of all branches together.
     pub(crate) fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
+        self.total_busy_with(cancellation, None)
+    }
+
+    fn total_busy_with(
+        &self,
+        cancellation: Cancellation,
+        mut tables: Option<&mut Tables>,
+    ) -> Result<f64, SolveError> {
         let (groups, lag) = (0..self.members.len(), cancellation.lag()?);
-        if groups.clone().any(|group| self.may_be_unneeded(group)) {
-            if lag == 0.0 && self.first_instant() == self.end() {
-                return self.all_busy_until_the_end();
-            }
-            self.check_integrals(groups.len())?;
+        check_work(self.busy_work(lag))?;
+        if self.is_busy_at_once(lag) {
+            return self.all_busy_until_the_end();
         }
         let ends = self.ends(groups.clone());
         let mut sum = 0.0;
         for group in groups {
-            let each = self.busy_between(group, lag, &ends)?;
+            let find = || self.busy_between(group, lag, &ends);
+            // Without an end of the job before its own, the branch alone decides.
+            let alone = lag == 0.0 && self.instants.is_empty() && !self.may_be_unneeded(group);
+            let each = match tables.as_deref_mut().filter(|_| alone) {
+                Some(tables) => self.busy_in(group, tables, find)?,
+                None => find()?,
+            };
             sum += self.members[group].count as f64 * each;
         }
         Ok(sum)
+    }
+
+    /// How much work one evaluation of all that is integrated is, in terms of a sum.
+    pub(crate) fn busy_work(&self, lag: f64) -> f64 {
+        let groups = 0..self.members.len();
+        let each = !self.is_busy_at_once(lag) && groups.clone().any(|group| self.may_be_unneeded(group));
+        self.work() * if each { groups.len() as f64 } else { 1.0 }
+    }
+
+    /// Whether the busy time of all branches is one integral.
+    fn is_busy_at_once(&self, lag: f64) -> bool {
+        let unneeded = (0..self.members.len()).any(|group| self.may_be_unneeded(group));
+        unneeded && lag == 0.0 && self.first_instant() == self.end()
     }
 
     /// Where the job's end falls, if it may come before the end of a branch of these groups.
@@ -214,7 +248,13 @@ impl JobLaw {
 
     /// All branches in one integral, which nothing interrupts before the end.
     fn all_busy_until_the_end(&self) -> Result<f64, SolveError> {
-        self.check_integrals(1)?;
+        if let Some((member, k, n)) = self.alike()
+            && self.end().is_infinite()
+            && member.starts.len() == 1
+            && let Some(busy) = order::sum_until(&member.law, k, n)
+        {
+            return Ok(busy);
+        }
         let indices = (0..self.members.len()).map(|group| self.open_index(Some(group)));
         let index = indices.fold(f64::INFINITY, f64::min);
         if self.end().is_infinite() && index <= 1.0 {

@@ -1,12 +1,14 @@
 //! The shape of the return time: density, mode, median and central ranges.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::job_law::{Figure, JobLaw, Side};
 use super::snapshot::Held;
 use crate::Level;
 use crate::moments::Curve;
-use crate::special::{normal_hazard, probability_mass};
+use crate::numeric::LATEST;
+use crate::special::{normal_hazard, normal_quantile, probability_mass};
 
 impl JobLaw {
     /// The density per second of the return time at `t`, 0 or more; at an instant at which branches give up, the density
@@ -68,25 +70,28 @@ impl JobLaw {
     /// The mode: where the density is largest, to seven digits; the atoms at deadlines have no density and are left out.
     /// Where the density has several peaks, it is the highest. Zero or the first possible time when it falls from there on.
     pub fn mode(&self) -> Figure {
-        let times = self.landmarks();
+        let times = self.peaks();
         let densities: Vec<f64> = times.iter().map(|t| self.density(*t)).collect();
         let highest =
             (0..times.len()).fold(0, |best, i| if densities[i] > densities[best] { i } else { best });
-        let Some(&peak) = times.get(highest) else { return self.median() };
-        let low = times[highest.saturating_sub(1)];
-        let high = times[(highest + 1).min(times.len() - 1)];
-        Figure::exact(maximum(low, high, (peak, densities[highest]), |t| self.density(t)))
+        if times.is_empty() {
+            return self.median();
+        }
+        let place = |i: usize| (times[i], densities[i]);
+        let ends = [highest.saturating_sub(1), (highest + 1).min(times.len() - 1)].map(place);
+        Figure::exact(maximum(ends, place(highest), |t| self.density(t)))
     }
 
-    /// Times from one tail of the return time to the other, increasing, close enough that no peak falls between two:
-    /// quantiles at even steps of a normal value, and where the laws of the branches are not smooth.
-    fn landmarks(&self) -> Vec<f64> {
-        const FINE: f64 = 0.05;
+    /// Times from one tail of the return time to the other, increasing, close enough that no peak falls between two, and
+    /// where the laws of the branches are not smooth.
+    fn peaks(&self) -> Vec<f64> {
         const COARSE: f64 = 0.5;
-        let near = (-80..=80).map(|i| FINE * f64::from(i));
-        let far = (9..=74).map(|i| COARSE * f64::from(i));
-        let values = near.chain(far.clone()).chain(far.map(|z| -z));
-        let mut times: Vec<f64> = values.map(|z| self.inverse(normal_hazard(z))).collect();
+        /// With more work in one evaluation, in terms, there are so many branches that none has a peak of its own.
+        const MANY: f64 = 1e6;
+        let (fine, far) = if self.work() < MANY { (0.05, 37.0) } else { (COARSE, 9.0) };
+        let ends = [normal_hazard(-far), normal_hazard(far)];
+        let close = |low: f64, high: f64| high - low <= if high > -4.0 && low < 4.0 { fine } else { COARSE };
+        let mut times: Vec<f64> = self.spaced(ends, close).into_iter().map(|(t, _)| t).collect();
         times.push(0.0);
         self.kinks(&mut times);
         times.retain(|t| t.is_finite() && *t >= 0.0);
@@ -94,28 +99,72 @@ impl JobLaw {
         times.dedup();
         times
     }
+
+    /// Times between the quantiles of two hazards, increasing, with their hazards: by halving log time until two neighbours
+    /// are close, as normal values, or hardly differ in time.
+    pub(super) fn spaced(&self, ends: [f64; 2], close: impl Fn(f64, f64) -> bool) -> Vec<(f64, f64)> {
+        const HALVINGS: usize = 20;
+        let most = self.hazard(f64::INFINITY);
+        let place = |t: f64| {
+            let h = self.hazard(t);
+            (t, h, normal_quantile(h))
+        };
+        let [first, last] = ends.map(|h| {
+            // What never comes has no time.
+            let t = self.inverse(h.min(most * (1.0 - 1e-9)));
+            place(t.clamp(f64::MIN_POSITIVE, LATEST))
+        });
+        let mut places = vec![first, last];
+        for _ in 0..HALVINGS {
+            let mut finer = Vec::with_capacity(2 * places.len());
+            for pair in places.windows(2) {
+                let [(low, _, a), (high, _, b)] = [pair[0], pair[1]];
+                finer.push(pair[0]);
+                let middle = libm::sqrt(low) * libm::sqrt(high);
+                if middle > low && middle < high && !close(a, b) {
+                    finer.push(place(middle));
+                }
+            }
+            finer.push(last);
+            let settled = finer.len() == places.len();
+            places = finer;
+            if settled {
+                break;
+            }
+        }
+        places.into_iter().map(|(t, h, _)| (t, h)).collect()
+    }
 }
 
-/// The place of the maximum between `low` and `high`, found with at most 60 evaluations by golden sections from the best
-/// place known; where nothing is above `best`, that is it.
-fn maximum(low: f64, high: f64, best: (f64, f64), f: impl Fn(f64) -> f64) -> f64 {
+/// The place of the maximum between the first and the last of three places with their values, of which none is above that of
+/// the middle one: by golden sections, at most 60, and then by a parabola in log time, since values next to a peak differ by
+/// less than their rounding. Where nothing is above the middle one, that is it.
+fn maximum(ends: [(f64, f64); 2], best: (f64, f64), f: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
-    let (mut a, mut b, (mut at, mut value)) = (low, high, best);
+    /// How far below the peak, as a share of it, the ends are where a parabola has seven digits.
+    const FLAT: f64 = 1e-8;
+    let ([mut a, mut b], mut top) = (ends, best);
     for _ in 0..60 {
-        if b - a <= 1e-9 * b {
+        let flat = top.1 - a.1.min(b.1) <= FLAT * top.1;
+        if flat || b.0 - a.0 <= 1e-9 * b.0 {
             break;
         }
-        let next = if at - a > b - at { at - GOLDEN * (at - a) } else { at + GOLDEN * (b - at) };
-        let there = f(next);
-        let (left, right) = if next < at { (next, at) } else { (at, next) };
-        if there > value {
+        let (at, value) = top;
+        let next = if at - a.0 > b.0 - at { at - GOLDEN * (at - a.0) } else { at + GOLDEN * (b.0 - at) };
+        let there = (next, f(next));
+        let (left, right) = if next < at { (there, top) } else { (top, there) };
+        if there.1 > value {
             (a, b) = if next < at { (a, right) } else { (left, b) };
-            (at, value) = (next, there);
+            top = there;
         } else if next < at {
             a = left;
         } else {
             b = right;
         }
     }
-    at
+    let (before, after) = (libm::log(top.0 / a.0), libm::log(b.0 / top.0));
+    let (rise, fall) = ((top.1 - a.1) / before, (top.1 - b.1) / after);
+    let off = 0.5 * (before * fall - after * rise) / (rise + fall);
+    let vertex = top.0 * libm::exp(-off);
+    if vertex > a.0 && vertex < b.0 && f(vertex) >= top.1 * (1.0 - FLAT) { vertex } else { top.0 }
 }

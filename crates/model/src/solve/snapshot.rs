@@ -199,7 +199,7 @@ fn marked_tail(marked: &Tally, others: &Tally, r: u64) -> f64 {
     }
     if r <= MOST_MASSES {
         let (masses, others) = (marked.masses(r - 1), others.tails(r - 1));
-        let fewer = masses.iter().zip(others.iter().rev()).skip(1);
+        let fewer = masses.iter().skip(1).zip(others.iter().rev());
         return marked.at_least(r) + fewer.map(|(mass, tail)| mass * tail).sum::<f64>();
     }
     let none = libm::exp(marked.ln_none());

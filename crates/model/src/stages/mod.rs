@@ -119,7 +119,7 @@ impl Stage {
     ///
     /// # Errors
     /// As for [`Stage::all`]; [`SolveError::OutOfRange`] for a `k` that is 0 or more than there are;
-    /// [`SolveError::TooLarge`] for a barrier below all over more than some 5 million stages, or 140 different ones.
+    /// [`SolveError::TooLong`] for a barrier below all over more than some 5 million stages, or 140 different ones.
     pub fn first(k: u64, parts: &[(u64, Stage)]) -> Result<Stage, SolveError> {
         if let (1, [(1, only)]) = (k, parts) {
             return Ok(only.clone());
@@ -130,8 +130,8 @@ impl Stage {
         check("k", k as f64, (1..=n).contains(&k), || format!("1 to the number of stages, {n}"))?;
         let terms = barrier_terms(k, n, parts.len());
         if terms > MOST_TERMS {
-            let what = "stages under a barrier below all, in terms";
-            return Err(SolveError::TooLarge { what, value: terms, bound: MOST_TERMS });
+            let what = "so many stages under a barrier below all";
+            return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(stage)
     }

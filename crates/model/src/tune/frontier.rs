@@ -171,6 +171,8 @@ fn improved(
         let Some(job) = found else { return Ok(None) };
         Ok(measure.of(&job)?.map(loss))
     };
+    let (search, before) = (Search::new(tuning, &tuning.goals), evaluations.get());
+    let affords = || search.affords(usize::try_from(evaluations.get() - before).unwrap_or(usize::MAX));
     let mut high = loss(attained);
     let mut low = 0.0;
     if high == 0.0 {
@@ -178,6 +180,9 @@ fn improved(
     }
     let mut start = if high.is_finite() { 0.5 * high } else { finite_start(tuning)? };
     for _ in 0..STEPS {
+        if !affords() {
+            break;
+        }
         let Some(found) = within(start)? else {
             low = start;
             break;
@@ -189,6 +194,9 @@ fn improved(
     }
     if low > 0.0 && high.is_finite() {
         for _ in 0..HALVINGS {
+            if !affords() {
+                break;
+            }
             let middle = libm::sqrt(low * high);
             match within(middle)? {
                 Some(found) => high = found.min(middle),

@@ -8,6 +8,7 @@ use core::cmp::Reverse;
 use super::copies::{Copies, MOST_DIGITS, few_digits, only_sent};
 use super::several::paths;
 use super::{Goal, Measure, Price, Tuning};
+use crate::numeric::bracketed_root;
 use crate::{GroupedPlan, JobLaw, SolveError};
 
 /// One run over a question, with the goals that count in it.
@@ -15,10 +16,10 @@ pub(super) struct Search<'t> {
     pub(super) tuning: &'t Tuning,
     pub(super) goals: &'t [Goal],
     evaluations: Cell<u64>,
+    /// How much work it is to judge a plan, in terms of a sum.
+    work: f64,
 }
 
-/// Halvings of a range of delays.
-const HALVINGS: usize = 30;
 /// How many gaps between copies are tried, evenly over the time there is.
 const GAPS: usize = 12;
 /// Golden-section steps between the neighbours of the best of them.
@@ -27,6 +28,8 @@ const GOLDEN_STEPS: usize = 12;
 const READABLE: f64 = 1.01;
 /// The fewest digits of a delay.
 const FEWEST_DIGITS: u32 = 2;
+/// Plans that are judged for the latest time of a copy.
+const ROOT: usize = 16;
 /// Groups up to this many are moved one by one.
 const MOST_MOVED: usize = 32;
 /// Groups up to this many trade delays, each two of them.
@@ -37,7 +40,19 @@ const LATEST_TRADED: f64 = 10.0;
 
 impl<'t> Search<'t> {
     pub(super) fn new(tuning: &'t Tuning, goals: &'t [Goal]) -> Search<'t> {
-        Search { tuning, goals, evaluations: Cell::new(0) }
+        /// Evaluations of a job's law that a root takes, and an integral.
+        const ROOT: f64 = 40.0;
+        const INTEGRAL: f64 = 1_000.0;
+        let integrates = |goal: &Goal| matches!(goal.measure, Measure::Mean | Measure::ExtraBusy);
+        let times = if goals.iter().any(integrates) { INTEGRAL } else { ROOT };
+        let one = tuning.plan.without_copies().solve().map_or(f64::INFINITY, |job| job.work());
+        Search { tuning, goals, evaluations: Cell::new(0), work: times * one }
+    }
+
+    /// Whether so many plans more may be judged for a plan that is a little cheaper: some seconds' work.
+    pub(super) fn affords(&self, plans: usize) -> bool {
+        const MOST_TERMS: f64 = 1.5e9;
+        plans as f64 * self.work <= MOST_TERMS
     }
 
     /// How many plans were solved.
@@ -236,17 +251,24 @@ impl<'t> Search<'t> {
         base: &GroupedPlan,
         profile: &mut [Copies],
         group: usize,
-        mut low: f64,
+        low: f64,
         copies: impl Fn(f64) -> Copies,
     ) -> Result<(), SolveError> {
-        let mut high = self.horizon(base);
-        for _ in 0..HALVINGS {
-            let middle = low.midpoint(high);
-            profile[group] = copies(middle);
-            if self.excess(&self.solve(&with(base, profile))?)? <= 0.0 { low = middle } else { high = middle }
-        }
-        profile[group] = copies(low);
-        Ok(())
+        let (mut kept, mut failure) = (low, None);
+        bracketed_root(low, self.horizon(base), |time| {
+            profile[group] = copies(time);
+            let excess = self.solve(&with(base, profile)).and_then(|job| self.excess(&job));
+            let excess = excess.unwrap_or_else(|error| {
+                failure = Some(error);
+                0.0
+            });
+            if excess <= 0.0 {
+                kept = kept.max(time);
+            }
+            excess
+        });
+        profile[group] = copies(kept);
+        failure.map_or(Ok(()), Err)
     }
 
     /// No copy after it makes a difference to a goal.
@@ -272,19 +294,23 @@ impl<'t> Search<'t> {
         for path in paths(self, base, hedged) {
             let keeps = |profile: &[Copies]| Ok(self.excess(&self.solve(&with(base, profile))?)? <= 0.0);
             let Some(mut profile) = path.first(keeps)? else { continue };
-            if hedged.len() <= MOST_MOVED {
+            if hedged.len() <= MOST_MOVED && self.affords(hedged.len() * ROOT) {
                 self.move_all_later(base, &mut profile, hedged)?;
             }
             found.push(self.priced(base, profile)?);
         }
-        if hedged.len() <= MOST_MOVED {
+        let most = self.tuning.levers.most_copies;
+        // One copy is a root; of more, gaps are tried.
+        let roots = 1 + most.saturating_sub(1) * (GAPS + GOLDEN_STEPS);
+        if hedged.len() <= MOST_MOVED && self.affords(hedged.len() * roots * ROOT) {
             for &group in hedged {
                 found.extend(self.one_group(base, group)?);
             }
         }
         let cheapest =
             found.iter().min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, profile)| profile.clone());
-        if let Some(profile) = cheapest.filter(|_| hedged.len() <= MOST_TRADED) {
+        let trades = hedged.len() * hedged.len() * TRADES * ROOT;
+        if let Some(profile) = cheapest.filter(|_| hedged.len() <= MOST_TRADED && self.affords(trades)) {
             found.push(self.traded(base, profile, hedged)?);
         }
         Ok(found)

@@ -114,13 +114,15 @@ impl Path {
         if !keeps(&kept)? {
             return Ok(None);
         }
+        // The profiles on the way are few: each is judged once.
+        let mut too_few = None;
         for _ in 0..HALVINGS {
             let middle = low.midpoint(high);
             let profile = self.at(libm::exp(middle));
-            if profile == kept || keeps(&profile)? {
+            if profile == kept || too_few.as_ref() != Some(&profile) && keeps(&profile)? {
                 (high, kept) = (middle, profile);
             } else {
-                low = middle;
+                (low, too_few) = (middle, Some(profile));
             }
         }
         Ok(Some(kept))
