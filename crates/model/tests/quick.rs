@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
-use fantail_model::tune::{Goal, Levers, Measure, Price, Tuning};
+use fantail_model::tune::{Goal, Levers, Measure, Price, Relation, Tuning};
 use fantail_model::{Cancellation, Dependence, Group, GroupedPlan, Law, Level, SolveError, Tables};
 
 const BILLION: u64 = 1_000_000_000;
@@ -133,7 +133,7 @@ fn a_goal_on_the_mean_is_kept_after_some_hundreds_of_plans() {
     let bound = 0.5 * plan.solve().unwrap().mean().unwrap().value;
     let tuning = Tuning {
         plan,
-        goals: vec![Goal { measure: Measure::Mean, bound, inclusive: false }],
+        goals: vec![Goal { measure: Measure::Mean, relation: Relation::Below, bound }],
         price: Price::ExtraRequests,
         levers: Levers {
             deadline: false,
