@@ -9,8 +9,12 @@ import type { Words } from "./state.ts";
 /** What a press of the button adds. */
 export const BATCH = 1_000;
 
-/** How long one piece of work should take, in milliseconds. */
-const PIECE_MS = 4;
+/** How long the runs of one piece of work should take, in milliseconds, and how many they are at most. */
+const PIECE_MS = 5;
+const MOST_AT_ONCE = 20_000;
+
+/** Runs of the first piece, when nothing is known of their pace. */
+const FIRST_PACE = 50;
 
 export interface Progress {
   /** All runs so far. */
@@ -33,7 +37,9 @@ export class Trials {
   #last: Simulated | null = null;
   #done = 0;
   #asked = 0;
-  #pace = 50;
+  #pace = FIRST_PACE;
+  /** Runs in a millisecond. */
+  #rate = 0;
   #why = "";
   #work: Work | null = null;
 
@@ -56,6 +62,8 @@ export class Trials {
     this.#words = words;
     this.#done = 0;
     this.#asked = 0;
+    this.#rate = 0;
+    this.#pace = FIRST_PACE;
     this.#all = this.#last = null;
     const runs = this.#model.runner(words);
     this.#runs = runs instanceof Problem ? null : runs;
@@ -89,7 +97,7 @@ export class Trials {
     let told = performance.now();
     let busy = 0;
     const piece = (): boolean => {
-      const jobs = Math.min(this.#pace, this.#asked - this.#done, BATCH - (this.#done % BATCH));
+      const jobs = Math.min(this.#pace, this.#asked - this.#done);
       const before = performance.now();
       if (!this.#runs || play(this.#runs, jobs)) {
         this.#asked = this.#done;
@@ -97,7 +105,9 @@ export class Trials {
       }
       const took = Math.max(0.05, performance.now() - before);
       busy += took;
-      this.#pace = Math.max(1, Math.min(BATCH, Math.round((jobs * PIECE_MS) / took)));
+      // By the best rate so far: adding to many runs costs as much for a small piece as for a large one.
+      this.#rate = Math.max(this.#rate, jobs / took);
+      this.#pace = Math.max(1, Math.min(MOST_AT_ONCE, Math.round(this.#rate * PIECE_MS)));
       this.#done += jobs;
       if (performance.now() - told > 400) {
         told = performance.now();
