@@ -169,7 +169,7 @@ export interface Panel {
 export interface PictureAxis {
   readonly label: string;
   readonly scale: "linear" | "log" | "nines";
-  readonly unit: "time" | "share" | "number";
+  readonly unit: "time" | "share" | "number" | "count";
   readonly from: number;
   readonly to: number;
 }

@@ -61,6 +61,7 @@ function axis({ label, scale, unit, from, to }: PictureAxis): Axis {
   const nines = scale === "nines";
   const [write, format] = {
     time: [tick, duration],
+    count: [whole, whole],
     share: nines ? [returned, returned] : [portion, percent],
     number: [(value: number) => (value >= 1_000 ? whole(value) : String(value)), significant],
   }[unit] as [(value: number) => string, (value: number) => string];
