@@ -5,7 +5,6 @@ declare module "*/fantail_lab.js" {
   export class Lab {
     check(words: string): string;
     predict(words: string): string;
-    csv(words: string): string;
     plot(words: string, view?: string): string;
     exact(words: string): Exact;
     runner(words: string, first?: number): Runner;
@@ -14,9 +13,6 @@ declare module "*/fantail_lab.js" {
   }
 
   export class Exact {
-    returned(plan: number, times: Float64Array): Float64Array;
-    waiting(plan: number, times: Float64Array): Float64Array;
-    density(plan: number, times: Float64Array): Float64Array;
     times(plan: number, waiting: Float64Array): Float64Array;
     band(plan: number, jobs: number, waiting: Float64Array): Float64Array;
     free(): void;
@@ -24,10 +20,8 @@ declare module "*/fantail_lab.js" {
 
   export class Runner {
     run(jobs: number): number;
-    jobs(): number;
     names(): string[];
     report(): string | undefined;
-    returned(plan: number, times: Float64Array): Float64Array;
     times(plan: number, waiting: Float64Array): Float64Array;
     lanes(plan: number, job: number): string;
     luck(plan: number, job: number): Float64Array;
