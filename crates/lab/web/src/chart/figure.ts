@@ -65,11 +65,6 @@ export class Figure {
     new ResizeObserver(() => this.#fit()).observe(this.#plot);
   }
 
-  /** What is on it, or `null` before anything is. */
-  get chart(): Chart | null {
-    return this.#chart;
-  }
-
   /** Shows another chart. */
   show(chart: Chart, note?: string): void {
     const before = this.#chart?.grid.length ?? 0;
@@ -82,11 +77,6 @@ export class Figure {
     this.#tabulate();
   }
 
-  /** Says that what is shown is not yet what is asked for. */
-  wait(): void {
-    this.element.setAttribute("aria-busy", "true");
-  }
-
   /** Says why there is nothing to show. */
   none(why: string): void {
     this.#chart = null;
@@ -94,7 +84,6 @@ export class Figure {
     this.#legend.replaceChildren();
     this.#reading.textContent = "";
     this.#plot.replaceChildren(h("p", { class: "note" }, why));
-    this.element.removeAttribute("aria-busy");
   }
 
   #fit(): void {
@@ -111,7 +100,6 @@ export class Figure {
     this.#svg = svg;
     this.#frame = frame;
     this.#plot.replaceChildren(svg);
-    this.element.removeAttribute("aria-busy");
     this.#read();
   }
 
