@@ -318,7 +318,7 @@ impl Job {
     }
 
     fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
-        if self.report_kept(event, actions) || self.verdict.is_some() {
+        if self.kept() > 0 && self.report_kept(event, actions) || self.verdict.is_some() {
             return;
         }
         match event {
