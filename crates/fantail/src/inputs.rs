@@ -47,6 +47,11 @@ impl<T: Clone> Inputs<T> {
         lock(&self.0).values().next().cloned()
     }
 
+    /// The answer of one branch, if it has one and the handle stands for it.
+    pub fn of(&self, branch: u32) -> Option<T> {
+        lock(&self.0).get(&branch).cloned()
+    }
+
     /// The answers of all branches that have one, in the order of the branches.
     pub fn all(&self) -> Vec<T> {
         lock(&self.0).values().cloned().collect()

@@ -14,8 +14,9 @@ use http::StatusCode;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::backfill::Backfiller;
+use crate::backfill::Queue;
 use crate::data::Data;
+use crate::live::LiveStatus;
 use crate::stats::Report;
 
 /// What the admin port tells of.
@@ -63,6 +64,8 @@ struct Status {
 #[derive(Serialize)]
 struct PlanStatus {
     route: String,
+    /// The hedge delays that follow the latency.
+    live: Vec<LiveStatus>,
     #[serde(flatten)]
     report: Report,
 }
@@ -87,7 +90,11 @@ struct BackfillStatus {
 async fn status(State(admin): State<Arc<Admin>>) -> Json<Status> {
     let data = &admin.data;
     let plans = data.served.values().map(|served| {
-        let status = PlanStatus { route: served.route.to_string(), report: served.stats.report() };
+        let status = PlanStatus {
+            route: served.route.to_string(),
+            live: LiveStatus::all(&served.fanout),
+            report: served.stats.report(served.plan().holdout() > 0),
+        };
         (served.plan().name().to_owned(), status)
     });
     let limiters = data.config.limiters.iter().filter_map(|spec| {
@@ -99,7 +106,7 @@ async fn status(State(admin): State<Arc<Admin>>) -> Json<Status> {
         };
         Some((spec.name.clone(), status))
     });
-    let counts = match data.backfiller.as_ref().map(Backfiller::store) {
+    let counts = match data.queue.as_ref().map(Queue::store) {
         Some(store) => store.counts().await.ok(),
         None => None,
     };

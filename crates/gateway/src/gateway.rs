@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::admin::Admin;
-use crate::backfill::{self, Backfiller};
+use crate::backfill::Queue;
 use crate::data::{Data, MAX_JOBS, Served};
 use crate::listener::Listener;
 use crate::stats::Counter;
@@ -144,11 +144,13 @@ impl Gateway {
         };
         let listener = bind("data", options.listen).await?;
         let admin_listener = bind("admin", options.admin).await?;
-        let served = entries().filter_map(|entry| Served::new(entry, &limiters));
+        let served: Vec<Arc<Served>> =
+            entries().filter_map(|entry| Served::new(entry, &limiters)).map(Arc::new).collect();
+        let upstream = Upstream::new();
         let data = Data {
-            served: served.map(|served| (served.plan().name().to_owned(), served)).collect(),
-            upstream: Upstream::new(),
-            backfiller: store.map(Backfiller::new),
+            queue: store.map(|store| Queue::new(store, &served, &upstream)),
+            served: served.into_iter().map(|served| (served.plan().name().to_owned(), served)).collect(),
+            upstream,
             places: Semaphore::new(MAX_JOBS),
             shed: Counter::default(),
             config,
@@ -181,8 +183,8 @@ impl Gateway {
         let admin = self.admin_listener.serve(Admin::router(admin), stopped.clone(), Duration::ZERO);
         let data = self.listener.serve(Data::router(Arc::clone(&self.data)), stopping.clone(), DRAIN_TIMEOUT);
         let backfill = async {
-            if let Some(backfiller) = &self.data.backfiller {
-                backfill::work(Arc::clone(&self.data), backfiller.clone(), stopping.clone()).await;
+            if let Some(queue) = &self.data.queue {
+                queue.run(stopping.cancelled()).await;
             }
         };
         let work = async {

@@ -1,6 +1,6 @@
 //! The HTTP gateway of fantail: plans as routes.
 //!
-//! A request on a plan's route becomes a job: its method and body go to every branch at once, each JSON answer becomes
+//! A request on a plan's route becomes a job: its method and body go to every branch, each JSON answer becomes
 //! `data[branch]`, and what optional branches lack at the deadline is filled in by a durable queue. The gateway has no
 //! rule of its own: when a job ends and what its branches came to is decided by [`fantail_core::Job`].
 //!
@@ -14,6 +14,10 @@
 //! | [`Fantail-Time-Left`](TIME_LEFT) | seconds until the job cuts this attempt, like `2.391` |
 //! | [`Idempotency-Key`](IDEMPOTENCY_KEY) | one for each branch of a job: all its attempts and backfill tries carry it |
 //! | `traceparent` | W3C: the client's trace or a new one, with a span of its own for every attempt |
+//!
+//! A branch that comes `after` others is sent their answers with the body, in its place:
+//! `{"request": <the body>, "answers": {"<branch>": <its answer>}}`, without those that it tolerates to miss. A request that
+//! has no body, like most with GET, is sent on without one.
 //!
 //! # What comes back
 //!
@@ -29,6 +33,7 @@ mod data;
 pub mod demo;
 mod gateway;
 mod listener;
+mod live;
 mod problem;
 mod random;
 mod stats;

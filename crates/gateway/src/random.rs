@@ -1,4 +1,4 @@
-//! Randomness from the system: ids that can't be guessed, and jitter.
+//! Randomness from the system: ids of traces.
 
 /// `N` random bytes.
 ///
@@ -8,9 +8,4 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system has randomness");
     bytes
-}
-
-/// A draw from all `u32`, evenly.
-pub(crate) fn draw() -> u32 {
-    u32::from_ne_bytes(bytes())
 }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use fantail::Done;
+use fantail::{Done, Note, Observer};
 use fantail_core::job::{Refusal, Verdict};
-use fantail_core::{Attempts, Ledger, Time};
+use fantail_core::{Attempts, Kept, Ledger, Plan, Time};
 use histogram::AtomicHistogram;
 use serde::Serialize;
 
@@ -39,6 +39,8 @@ pub(crate) struct Stats {
     dropped: Counter,
     /// Return times of jobs with a verdict, in microseconds.
     elapsed: AtomicHistogram,
+    /// The same, of those alone that started no copies.
+    held_out: AtomicHistogram,
     ledger: Mutex<Ledger>,
 }
 
@@ -50,7 +52,8 @@ impl Default for Stats {
             partial: Counter::default(),
             failed: Counter::default(),
             dropped: Counter::default(),
-            elapsed: AtomicHistogram::new(GROUPING_POWER, 64).expect("7 is below 64"),
+            elapsed: histogram(),
+            held_out: histogram(),
             ledger: Mutex::new(Ledger::default()),
         }
     }
@@ -63,14 +66,12 @@ impl Stats {
         Running { stats: self, ended: false }
     }
 
-    /// What there is to report.
-    pub(crate) fn report(&self) -> Report {
+    /// What there is to report; of the holdout too, if the plan has one.
+    pub(crate) fn report(&self, holdout: bool) -> Report {
         let (complete, partial, failed) = (self.complete.get(), self.partial.get(), self.failed.get());
         let dropped = self.dropped.get();
         let ended = complete + partial + failed;
         let share = |part: u64| (ended > 0).then(|| part as f64 / ended as f64);
-        let elapsed = self.elapsed.load();
-        let quantile = |q: f64| Some(elapsed.quantile_bucket(q).ok()??.end() as f64 / 1e6);
         let ledger = *self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
             jobs: Jobs {
@@ -81,11 +82,13 @@ impl Stats {
                 dropped,
             },
             shares: Shares { complete: share(complete), partial: share(partial), failed: share(failed) },
-            elapsed_s: QUANTILES.iter().map(|&(name, q)| (name, quantile(q))).collect(),
+            elapsed_s: quantiles(&self.elapsed),
+            holdout_elapsed_s: holdout.then(|| quantiles(&self.held_out)),
             ledger: LedgerBody {
                 primaries: AttemptsBody::of(&ledger.primaries),
                 copies: AttemptsBody::of(&ledger.copies),
                 failovers: AttemptsBody::of(&ledger.failovers),
+                kept: KeptBody::of(&ledger.kept),
                 refused: RefusedBody {
                     budget: ledger.refused(Refusal::Budget),
                     no_time_left: ledger.refused(Refusal::NoTimeLeft),
@@ -95,6 +98,33 @@ impl Stats {
             },
         }
     }
+}
+
+impl Observer for Stats {
+    /// What a job keeps ends after the job.
+    fn note(&self, _plan: &Plan, note: Note<'_>) {
+        if let Note::Observed(job) = note {
+            let mut ledger = Ledger::default();
+            ledger.kept = job.ledger().kept;
+            self.add(&ledger);
+        }
+    }
+}
+
+impl Stats {
+    fn add(&self, ledger: &Ledger) {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).add(ledger);
+    }
+}
+
+fn histogram() -> AtomicHistogram {
+    AtomicHistogram::new(GROUPING_POWER, 64).expect("7 is below 64")
+}
+
+fn quantiles(times: &AtomicHistogram) -> Vec<(&'static str, Option<f64>)> {
+    let times = times.load();
+    let quantile = |q: f64| Some(times.quantile_bucket(q).ok()??.end() as f64 / 1e6);
+    QUANTILES.iter().map(|&(name, q)| (name, quantile(q))).collect()
 }
 
 /// A job that has started. Dropping it before it ended says that nobody waits for the result any more.
@@ -116,7 +146,15 @@ impl Running<'_> {
         let micros = done.elapsed().as_nanos().div_ceil(1_000);
         // Every `u64` has a bucket.
         let _ = self.stats.elapsed.increment(micros);
-        self.stats.ledger.lock().unwrap_or_else(PoisonError::into_inner).add(done.ledger());
+        if done.job().is_held_out() {
+            let _ = self.stats.held_out.increment(micros);
+        }
+        // What is kept is counted once it has ended.
+        let mut ledger = *done.ledger();
+        if done.job().kept() > 0 {
+            ledger.kept = Kept::default();
+        }
+        self.stats.add(&ledger);
     }
 
     /// The job panicked.
@@ -143,6 +181,9 @@ pub(crate) struct Report {
     /// Quantiles of the return times of jobs with a verdict.
     #[serde(serialize_with = "as_map")]
     elapsed_s: Vec<(&'static str, Option<f64>)>,
+    /// Of those among them that started no copies; `null` when the plan has no holdout.
+    #[serde(serialize_with = "as_map_if_any")]
+    holdout_elapsed_s: Option<Vec<(&'static str, Option<f64>)>>,
     ledger: LedgerBody,
 }
 
@@ -168,6 +209,8 @@ struct LedgerBody {
     primaries: AttemptsBody,
     copies: AttemptsBody,
     failovers: AttemptsBody,
+    /// Primaries that ran on to be measured.
+    kept: KeptBody,
     refused: RefusedBody,
 }
 
@@ -189,6 +232,22 @@ impl AttemptsBody {
 }
 
 #[derive(Debug, Serialize)]
+struct KeptBody {
+    kept: u64,
+    answered: u64,
+    failed: u64,
+    censored: u64,
+    busy_s: f64,
+}
+
+impl KeptBody {
+    fn of(counts: &Kept) -> KeptBody {
+        let Kept { kept, answered, failed, censored, busy } = *counts;
+        KeptBody { kept, answered, failed, censored, busy_s: busy.as_secs_f64() }
+    }
+}
+
+#[derive(Debug, Serialize)]
 struct RefusedBody {
     budget: u64,
     no_time_left: u64,
@@ -198,4 +257,13 @@ struct RefusedBody {
 
 fn as_map<S: serde::Serializer>(list: &[(&str, Option<f64>)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(list.iter().copied())
+}
+
+type Quantiles = Vec<(&'static str, Option<f64>)>;
+
+fn as_map_if_any<S: serde::Serializer>(list: &Option<Quantiles>, serializer: S) -> Result<S::Ok, S::Error> {
+    match list {
+        Some(list) => as_map(list, serializer),
+        None => serializer.serialize_none(),
+    }
 }

@@ -12,6 +12,10 @@ pub enum Scope {
     Plan,
     /// `backfill = {…}` of a plan.
     Backfill,
+    /// `failover = {…}` of a plan.
+    Failover,
+    /// `leader = {…}` of a plan.
+    Leader,
     /// `hedge = {…}` of a plan: the copies of every branch that states none of its own.
     Hedge,
     /// `[plan.NAME.defaults]`: what holds for every branch that does not state it.
@@ -44,6 +48,8 @@ impl Scope {
             Scope::Limiter => "[limiter.NAME]",
             Scope::Plan => "[plan.NAME]",
             Scope::Backfill => "the plan's `backfill`",
+            Scope::Failover => "the plan's `failover`",
+            Scope::Leader => "the plan's `leader`",
             Scope::Hedge => "the plan's `hedge`",
             Scope::Defaults => "[plan.NAME.defaults]",
             Scope::Each => "[plan.NAME.each]",
@@ -116,6 +122,11 @@ keys! {
         "the weight that may start at once after an idle time, on top of the rate", as "rate = \"5/s\"\nburst = 5";
     [Limiter] "pushback_cap" = "duration", or "`\"60s\"`":
         "the longest pause that a server may ask for; beyond it waiters are refused", as "pushback_cap = \"30s\"";
+    [Limiter] "strict" = "`true` or `false`", or "`false`":
+        "whether in every window of the rate's time no more than its permits start; takes a `burst` below them",
+        as "strict = true\nrate = \"300/min\"\nburst = 5";
+    [Limiter] "backfill_share" = "share like `\"10%\"`", or "`\"0%\"`: backfill waits for all others":
+        "the least share of what is permitted that backfill gets while it waits", as "backfill_share = \"10%\"";
 
     [Plan] "route" = "`\"POST /path/{parameter}\"`", or "none: the plan is not served":
         "which requests start a job", as "route = \"GET /a\"\ndefaults.url = \"http://127.0.0.1:9001/\"";
@@ -131,6 +142,21 @@ keys! {
     [Plan] "hedge" = "`false` or a table", or "`false`":
         "copies for every branch that states no `hedge` of its own",
         as "hedge = { after = \"1s\" }\ndefaults.repeatable = true";
+    [Plan] "failover" = "`true`, `false` or a table", or "`false`":
+        "whether a branch whose attempts have failed is sent once more, to another of its `targets`; for every branch \
+         that does not say so itself",
+        as "failover = true\ndefaults.targets = [\"http://127.0.0.1:9001/\", \"http://127.0.0.1:9002/\"]\n\
+            defaults.repeatable = true";
+    [Plan] "leader" = "table", or "none":
+        "the branch that goes first, to prime what the others share; they start when it has answered or its head start is over",
+        as "leader = { branch = \"b\", head_start = \"1s\" }";
+    [Plan] "observe" = "share like `\"1%\"`", or "`\"0%\"`":
+        "the share of jobs in which primaries that are not needed run on to their `deadline` to be measured: what a live \
+         percentile needs where a job ends at its first answers",
+        as "observe = \"1%\"\ndeadline = \"10s\"";
+    [Plan] "holdout" = "share like `\"1%\"`", or "`\"0%\"`":
+        "the share of jobs that start no copies, to measure what copies buy",
+        as "holdout = \"1%\"\nhedge = { after = \"1s\" }\ndefaults.repeatable = true";
     [Plan] "defaults" = "table", or "none":
         "what holds for every branch that does not state it", as "defaults = {}";
     [Plan] "branch" = "tables by name", or "none":
@@ -146,6 +172,10 @@ keys! {
         "the largest document that is kept, request and answers together", as "max_bytes = 65536";
     [Backfill] "tries" = "1 or more", or "8":
         "how often a branch is tried before it is given up", as "tries = 3";
+
+    [Leader] "branch" = "name of a branch", or "needed": "the one that goes first", as "branch = \"b\"";
+    [Leader] "head_start" = "duration", or "needed":
+        "how long the others wait for it, counted from its permit", as "head_start = \"1s\"";
 
     [Hedge BranchHedge] "after" = "`\"p95\"`, a duration, or a list of them", or "needed unless `race` is there":
         "how long the primary may run, from its permit, before each copy is due; a percentile is that of `latency`",
@@ -170,6 +200,12 @@ keys! {
         "the most copies that the budget saves up", as "after = \"1s\"\nburst = 5";
     [Hedge] "in_flight" = "1 or more", or "no bound":
         "the most copies of the plan that may run at once", as "after = \"1s\"\nin_flight = 10";
+
+    [Failover] "extra" = "share like `\"10%\"`", or "`\"10%\"`":
+        "the budget: what each answered primary of the plan earns, as a share of a failover", as "extra = \"5%\"";
+    [Failover] "burst" = "1 or more", or "20": "the most failovers that the budget saves up", as "burst = 5";
+    [Failover] "in_flight" = "1 or more", or "no bound":
+        "the most failovers of the plan that may run at once", as "in_flight = 10";
 
     [Each] "count" = "1 to 1000000", or "needed": "how many branches there are", as "count = 1";
     [Each] "name" = "text with `{i}`", or "needed": "their names; `{i}` is 0, 1, … up to `count` less one", as "name = \"b-{i}\"";
@@ -196,6 +232,13 @@ keys! {
         "what one attempt takes of the limiter", as "limiter = \"llm\"\nweight = 2";
     [Defaults Each Branch] "cost" = "number, 0 or more", or "not stated":
         "what one call costs, in your unit of money", as "cost = 0.004";
+    [Defaults Each Branch] "failover" = "`true` or `false`", or "the plan's":
+        "whether it is sent once more, to another target, when its attempts have failed",
+        as "failover = true\nrepeatable = true\ntargets = [\"http://127.0.0.1:9001/\", \"http://127.0.0.1:9002/\"]";
+    [Each Branch] "after" = "list of branches, `each` by its `name` as written", or "none":
+        "the branches that must have answered before it starts; their answers go with its request", as "after = [\"a\"]";
+    [Each Branch] "tolerates_missing" = "`true` or `false`", or "`false`":
+        "whether it starts without those that can no longer answer", as "after = [\"a\"]\ntolerates_missing = true";
     [Each Branch] "hedge" = "`false` or a table", or "the plan's":
         "its copies", as "hedge = { after = \"1s\" }\nrepeatable = true";
 
@@ -261,7 +304,7 @@ keys! {
 }
 
 /// Keys that are planned but not there yet, each with the table that will hold it.
-pub(crate) const NOT_YET: &[(Scope, &str)] = &[(Scope::Plan, "observe"), (Scope::Each, "for_each")];
+pub(crate) const NOT_YET: &[(Scope, &str)] = &[(Scope::Each, "for_each")];
 
 /// Words that people try, with what to write: too far from the right key for a suggestion by spelling.
 pub(crate) const INSTEAD: &[(&str, &str)] = &[

@@ -85,14 +85,13 @@ fn read_has_two_targets_for_one_branch() {
     assert_eq!(url(entry, 0, 1, "/item/a%2F1", ""), "http://r2.internal/item/a%2F1");
 }
 
-/// The sketches that the vocabulary was made for, with the two keys that are not there yet.
+/// A sketch that the vocabulary was made for, with the key that is not there yet.
 #[test]
 fn what_is_not_supported_yet_is_refused_where_it_stands() {
     let text = r#"
 [plan.search]
 route = "GET /search"
 wait_for = 60
-observe = "1%"
 [plan.search.each]
 for_each = "/pages"
 count = 64
@@ -102,13 +101,9 @@ url = "http://s{i}.internal:9200/q?{query}"
     let problems = Config::parse("plan.toml", text).unwrap_err().to_string();
     assert_eq!(
         problems,
-        r#"plan.toml:5:1: `observe` is not supported yet; leave it out
+        r#"plan.toml:6:1: `for_each` is not supported yet; leave it out
   |
-5 | observe = "1%"
-  | ^^^^^^^
-plan.toml:7:1: `for_each` is not supported yet; leave it out
-  |
-7 | for_each = "/pages"
+6 | for_each = "/pages"
   | ^^^^^^^^"#
     );
 }

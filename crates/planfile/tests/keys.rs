@@ -15,6 +15,15 @@ fn document(scope: Scope, example: &str) -> String {
         Scope::Limiter => format!("[limiter.l]\n{example}\n{plan}{branch}{url}"),
         Scope::Plan => format!("[plan.x]\n{example}\n[plan.x.branch.b]\n"),
         Scope::Backfill => format!("[plan.x.backfill]\n{example}\n{branch}optional = true\n"),
+        Scope::Failover => {
+            let targets = "targets = [\"http://a/\", \"http://b/\"]\n";
+            format!("[plan.x.failover]\n{example}\n{branch}{targets}")
+        }
+        Scope::Leader => {
+            let named = if example.starts_with("branch") { "" } else { "branch = \"b\"\n" };
+            let timed = if example.starts_with("head_start") { "" } else { "head_start = \"1s\"\n" };
+            format!("[plan.x.leader]\n{named}{timed}{example}\n{branch}")
+        }
         Scope::Hedge => format!("[plan.x.hedge]\n{example}\n{branch}{two}", two = two_targets(example)),
         Scope::BranchHedge => {
             format!("{branch}{two}[plan.x.branch.b.hedge]\n{example}\n", two = two_targets(example))
@@ -26,9 +35,11 @@ fn document(scope: Scope, example: &str) -> String {
         Scope::Each => {
             let count = if example.starts_with("count") { "" } else { "count = 1\n" };
             let name = if example.starts_with("name") { "" } else { "name = \"b-{i}\"\n" };
-            format!("{limiter}{deadline}[plan.x.each]\n{count}{name}{example}\n")
+            format!("{limiter}{deadline}[plan.x.each]\n{count}{name}{example}\n[plan.x.branch.a]\n")
         }
-        Scope::Branch => format!("{limiter}{deadline}[plan.x.branch.b]\n{example}\n"),
+        Scope::Branch => {
+            format!("{limiter}{deadline}[plan.x.branch.b]\n{example}\n[plan.x.branch.a]\n")
+        }
         Scope::Scenario => format!("[plan.x.branch.b]\n[scenario]\n{example}\n"),
         Scope::Arrivals => format!("[plan.x.branch.b]\n[scenario.arrivals]\n{example}\n"),
         Scope::Shares => format!("[plan.x.branch.b]\n[scenario.shares]\n{example}\n"),

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{Backoff, Claim, NewDocument, NewSlot, SlotState, Store, StoreError};
+use super::{Bounds, Claim, NewDocument, NewSlot, Settings, SlotState, Store, StoreError};
 use crate::{AttemptError, Done, Fanout, SharedLimiter, span};
 
 /// How long the store is left alone when it fails.
@@ -74,6 +74,8 @@ const SWEEP_LIMIT: usize = 1_000;
 pub struct Backfill {
     store: Arc<dyn Store>,
     settings: Settings,
+    /// By plan.
+    bounds: HashMap<String, Bounds>,
     /// By plan, then by branch.
     handlers: HashMap<String, HashMap<String, Handler>>,
     /// Rings when there is something new to do.
@@ -87,42 +89,6 @@ struct Handler {
     limiter: Option<SharedLimiter>,
     weight: u32,
     run: Box<dyn Fn(Claim) -> Try + Send + Sync>,
-}
-
-/// What a [`Backfill`] is bounded by.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// How long a document is kept. Default: a day.
-    pub ttl: Time,
-    /// How many tries a branch gets, at least 1. Default: 8.
-    pub tries: u32,
-    /// How many bytes a document may have. Default: 2^20.
-    pub max_bytes: u64,
-    /// How long the store may take to confirm a document, beyond the job's deadline. Default: 100 ms.
-    pub enqueue_timeout: Duration,
-    /// How long a failed try waits. Default: from a second to five minutes.
-    pub backoff: Backoff,
-    /// How many tries run at once, beside what limiters permit, at least 1. Default: 16.
-    pub at_once: usize,
-    /// How long a try may wait for a permit before it steps back, which counts as no try. Default: 30 s.
-    pub permit_timeout: Duration,
-    /// How long a try may run, from its permit. Default: 60 s.
-    pub try_timeout: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            ttl: Time::from_secs(24 * 3_600),
-            tries: 8,
-            max_bytes: 1 << 20,
-            enqueue_timeout: Duration::from_millis(100),
-            backoff: Backoff::default(),
-            at_once: 16,
-            permit_timeout: Duration::from_secs(30),
-            try_timeout: Duration::from_secs(60),
-        }
-    }
 }
 
 /// What became of the gaps of a result.
@@ -143,7 +109,8 @@ impl Backfill {
     /// Without handlers nothing is kept.
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Backfill {
         let now = || span(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
-        Backfill { store, settings, handlers: HashMap::new(), bell: Notify::new(), now: Box::new(now) }
+        let (bounds, handlers) = (HashMap::new(), HashMap::new());
+        Backfill { store, settings, bounds, handlers, bell: Notify::new(), now: Box::new(now) }
     }
 
     /// Takes the time since the Unix epoch from `now`, where that is not the system's: under a paused clock, say.
@@ -151,6 +118,11 @@ impl Backfill {
     pub fn with_clock(mut self, now: impl Fn() -> Time + Send + Sync + 'static) -> Backfill {
         self.now = Box::new(now);
         self
+    }
+
+    /// Bounds the documents of a plan, in place of the [settings](Settings::bounds).
+    pub fn bound(&mut self, fanout: &Fanout, bounds: Bounds) {
+        self.bounds.insert(fanout.plan().name().to_owned(), bounds);
     }
 
     /// Has `run` fill in a branch of a plan. It is given the claim with the request, and answers with the branch's answer;
@@ -176,6 +148,21 @@ impl Backfill {
         self.handlers.entry(plan.name().to_owned()).or_default().insert(branch.to_owned(), handler);
     }
 
+    /// The branches that a result lacks and that can be filled in, in order: those that have a handler and may be sent twice
+    /// or never started.
+    pub fn gaps(&self, done: &Done) -> Vec<u32> {
+        let plan = done.job().plan();
+        let Some(handlers) = self.handlers.get(plan.name()).filter(|_| plan.backfill()) else {
+            return Vec::new();
+        };
+        let fills = |branch: &u32| {
+            let declared = &plan.branches()[*branch as usize];
+            let again = declared.repeatable || done.slot(*branch).attempts == 0;
+            !declared.required && again && handlers.contains_key(&declared.name)
+        };
+        done.incomplete().filter(fills).collect()
+    }
+
     /// Stores what a partial result lacks, as far as it may be filled in, under the job's id. To be awaited before the
     /// result goes out: when this says [`Kept::Stored`], nothing is lost any more.
     ///
@@ -189,18 +176,14 @@ impl Backfill {
         mut body: impl FnMut(u32) -> Bytes,
     ) -> Kept {
         let plan = done.job().plan();
-        let Some(handlers) = self.handlers.get(plan.name()).filter(|_| plan.backfill()) else {
+        let gaps = self.gaps(done);
+        if gaps.is_empty() {
             return Kept::Nothing;
-        };
-        // In order.
-        let missing: Vec<u32> = done.incomplete().collect();
+        }
         let slots = (0..).zip(plan.branches()).map(|(branch, declared)| {
-            let slot = done.slot(branch);
-            let again = !declared.required && (declared.repeatable || slot.attempts == 0);
-            let state = if slot.outcome == Some(Outcome::Answered) {
+            let state = if done.outcome(branch) == Outcome::Answered {
                 SlotState::Answered
-            } else if again && missing.binary_search(&branch).is_ok() && handlers.contains_key(&declared.name)
-            {
+            } else if gaps.binary_search(&branch).is_ok() {
                 SlotState::Queued
             } else {
                 SlotState::Excluded
@@ -209,22 +192,20 @@ impl Backfill {
             NewSlot { branch: declared.name.clone(), state, key, body: body(branch) }
         });
         let slots: Vec<NewSlot> = slots.collect();
-        if slots.iter().all(|slot| slot.state != SlotState::Queued) {
-            return Kept::Nothing;
-        }
+        let bounds = self.bounds.get(plan.name()).copied().unwrap_or(self.settings.bounds);
         let now = (self.now)();
         let document = NewDocument {
             id: done.id().to_string(),
             plan: plan.name().to_owned(),
             request,
             result,
-            expires_at: now.saturating_add(self.settings.ttl),
-            max_tries: self.settings.tries,
-            max_bytes: self.settings.max_bytes,
+            expires_at: now.saturating_add(bounds.ttl),
+            max_tries: bounds.tries,
+            max_bytes: bounds.max_bytes,
             slots,
         };
         let left = plan.deadline().map_or(Time::ZERO, |deadline| deadline.saturating_sub(done.elapsed()));
-        let by = Duration::from_nanos(left.as_nanos()).saturating_add(self.settings.enqueue_timeout);
+        let by = Duration::from_nanos(left.as_nanos()).saturating_add(bounds.enqueue_timeout);
         match timeout(by, self.store.enqueue(now, document)).await {
             Ok(Ok(())) => {
                 self.bell.notify_one();

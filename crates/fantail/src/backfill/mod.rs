@@ -9,11 +9,13 @@ mod document;
 mod error;
 mod fill;
 mod memory;
+mod settings;
 mod store;
 
 pub use backoff::Backoff;
 pub use document::{Claim, Counts, Document, DocumentState, NewDocument, NewSlot, Slot, SlotState};
 pub use error::StoreError;
-pub use fill::{Backfill, Kept, Settings};
+pub use fill::{Backfill, Kept};
 pub use memory::MemoryStore;
+pub use settings::{Bounds, Settings};
 pub use store::{Store, Stored};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fantail::backfill::{
-    Backfill, Claim, Counts, Document, DocumentState, Kept, MemoryStore, NewDocument, Settings, SlotState,
-    Store, StoreError, Stored,
+    Backfill, Bounds, Claim, Counts, Document, DocumentState, Kept, MemoryStore, NewDocument, Settings,
+    SlotState, Store, StoreError, Stored,
 };
 use fantail::{AttemptError, Done, Fanout, Limiters};
 use fantail_core::job::Class;
@@ -51,6 +51,11 @@ async fn partial(plan: &Fanout) -> Done {
 fn clock() -> impl Fn() -> Time + Send + Sync + 'static {
     let origin = Instant::now();
     move || NOW.saturating_add(Time::from_nanos(origin.elapsed().as_nanos() as u64))
+}
+
+/// So many tries.
+fn tried(tries: u32) -> Settings {
+    Settings { bounds: Bounds { tries, ..Bounds::default() }, ..Settings::default() }
 }
 
 fn backfill(store: &Arc<MemoryStore>, settings: Settings) -> Backfill {
@@ -174,7 +179,7 @@ async fn tries(
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_try_is_made_again_later_and_later_and_the_last_one_is_a_dead_letter() {
-    let settings = Settings { tries: 4, ..Settings::default() };
+    let settings = tried(4);
     let (starts, state, error) = tries(settings, |_| Err("status 500".into())).await;
     assert_eq!((starts.len(), state, error.as_deref()), (4, SlotState::Dead, Some("status 500")));
     for (pause, bound) in starts.windows(2).map(|pair| pair[1] - pair[0]).zip([1_000, 2_000, 4_000]) {
@@ -207,7 +212,7 @@ async fn a_permanent_failure_ends_all_tries() {
 async fn a_try_that_hangs_times_out_and_one_that_panics_is_made_again_when_its_lease_runs_out() {
     let (limiters, store) = (Limiters::default(), Arc::new(MemoryStore::default()));
     let plan = plan(&limiters);
-    let mut backfill = backfill(&store, Settings { tries: 2, ..Settings::default() });
+    let mut backfill = backfill(&store, tried(2));
     backfill.handle(&plan, "parties", |_| pending());
     let panics = AtomicU32::new(0);
     backfill.handle(&plan, "dates", move |_| {
@@ -231,7 +236,7 @@ async fn a_try_that_hangs_times_out_and_one_that_panics_is_made_again_when_its_l
 async fn a_try_waits_behind_jobs_and_one_without_a_permit_does_not_count() {
     let (limiters, store) = (Limiters::default(), Arc::new(MemoryStore::default()));
     let plan = plan(&limiters);
-    let mut backfill = backfill(&store, Settings { tries: 1, ..Settings::default() });
+    let mut backfill = backfill(&store, tried(1));
     backfill.handle(&plan, "parties", |_| ready(Ok(Bytes::from("late"))));
     let backfill = Arc::new(backfill);
     let done = partial(&plan).await;
@@ -250,7 +255,7 @@ async fn a_try_waits_behind_jobs_and_one_without_a_permit_does_not_count() {
 async fn what_is_running_at_the_stop_is_handed_back_untried() {
     let (limiters, store) = (Limiters::default(), Arc::new(MemoryStore::default()));
     let plan = plan(&limiters);
-    let mut backfill = backfill(&store, Settings { tries: 1, ..Settings::default() });
+    let mut backfill = backfill(&store, tried(1));
     backfill.handle(&plan, "parties", |_| pending());
     let backfill = Arc::new(backfill);
     let done = partial(&plan).await;

@@ -1,88 +1,74 @@
 //! One job, from a request to its response.
 
-use std::time::Duration;
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
 
 use axum::response::Response;
-use fantail::{Done, Each, Failed, JoinError};
-use fantail_core::Time;
+use fantail::{Attempt, AttemptError, Done, Each, Failed, Inputs, JobId, JoinError};
 use fantail_core::job::{Cause, Verdict};
 use fantail_planfile::Captures;
 use http::StatusCode;
 use serde_json::value::RawValue;
-use tokio::time::Instant;
 
 use super::contract::{self, Answers, FailedBody, JobBody, SCHEMA};
-use super::{Data, FanoutBody, Inbound, Missing, Served, describe, header, key, result};
-use crate::backfill::Gap;
+use super::{Data, FanoutBody, Inbound, Missing, Served, describe, header, result};
 use crate::contain::contain;
 use crate::problem::Problem;
-use crate::random;
-use crate::trace::hex;
-use crate::upstream::{Call, UpstreamError};
+use crate::upstream::{Call, Upstream, UpstreamError};
 
 /// Runs a job for a request. What a partial result lacks is queued before anybody sees the result.
 pub(super) async fn run(
     data: &Data,
-    served: &Served,
-    captures: &Captures,
-    inbound: &Inbound,
+    served: &Arc<Served>,
+    captures: Captures,
+    inbound: Inbound,
 ) -> Result<Response, Problem> {
-    let id = hex(&random::bytes::<16>());
-    let started = Instant::now();
-    let (mut done, answers) = match join(data, served, captures, inbound, &id).await? {
+    let inbound = Arc::new(inbound);
+    let (mut done, answers) = match join(data, served, captures, &inbound).await? {
         Ok(joined) => joined,
         Err(failed) => {
             let detail = failed.to_string();
-            return Ok(Ended::of(&id, &failed.into_done()).refuse(&detail));
+            return Ok(Ended::of(&failed.into_done()).refuse(&detail));
         }
     };
     let answers = done.take(answers);
-    let mut ended = Ended::of(&id, &done);
+    let mut ended = Ended::of(&done);
     let partial = done.verdict() == Verdict::Partial;
     if partial && inbound.strict {
         let mut response = ended.refuse("the result is partial, and the request prefers strict handling");
         response.headers_mut().insert("preference-applied", header("handling=strict"));
         return Ok(response);
     }
-    let backfiller = data.backfiller.as_ref().filter(|_| partial);
-    let gap = backfiller
-        .and_then(|backfiller| Gap::of(backfiller, served, inbound, &id, &done, &answers, &ended.incomplete));
-    // What is left of the job can't cross threads, as waiting for the store may.
-    drop(done);
-    let link = match gap {
-        Some(gap) => {
-            let path = format!("{}/jobs/{id}", inbound.path.trim_end_matches('/'));
-            let queued = gap.enqueue(enqueue_by(served, started)).await;
-            let filled = gap.branches();
-            for missing in ended.incomplete.iter_mut().filter(|missing| filled.contains(&missing.branch)) {
-                missing.backfill = Some(queued.body(&path));
-            }
-            queued.is_stored().then_some(path)
-        }
+    let link = match data.queue.as_ref().filter(|_| partial) {
+        Some(queue) => queue.keep(&inbound, &done, &answers, &mut ended.incomplete).await,
         None => None,
     };
     Ok(ended.publish(served, &answers, link.as_deref()))
 }
 
-/// Runs the job to its verdict and counts it.
+/// Runs the job to its verdict and counts it. It owns what it calls with, since some of its calls may outlive it.
 async fn join(
     data: &Data,
-    served: &Served,
-    captures: &Captures,
-    inbound: &Inbound,
-    id: &str,
+    served: &Arc<Served>,
+    captures: Captures,
+    inbound: &Arc<Inbound>,
 ) -> Result<Result<(Done, Each<Box<RawValue>>), Box<Failed>>, Problem> {
     let running = served.stats.start();
     let mut job = served.fanout.job();
-    let answers = job.each(|attempt| {
-        let key = header(&key(id, attempt.branch()));
-        let call = served.call(attempt.branch(), attempt.target(), inbound, captures, key);
-        let call = call.map(|call| Call { time_left: attempt.time_left(), ..call });
-        async move {
-            let call = call.map_err(UpstreamError::into_attempt)?;
-            data.upstream.call(call).await.map_err(UpstreamError::into_attempt)
-        }
-    });
+    job.id(JobId::random()).observe();
+    let calls = Calls {
+        served: Arc::clone(served),
+        captures,
+        inbound: Arc::clone(inbound),
+        upstream: data.upstream.clone(),
+        inputs: Arc::default(),
+    };
+    let inputs = Arc::clone(&calls.inputs);
+    let answers = job.each(move |attempt| calls.call(&attempt));
+    if served.plan().branches().iter().any(|branch| !branch.after.is_empty()) {
+        let unset = inputs.set(job.inputs(&answers));
+        debug_assert!(unset.is_ok(), "it is set once");
+    }
     match contain(job.join()).await {
         Ok(Ok(done)) => {
             running.end(&done);
@@ -105,20 +91,42 @@ async fn join(
     }
 }
 
+/// Makes the calls of one job.
+struct Calls {
+    served: Arc<Served>,
+    captures: Captures,
+    inbound: Arc<Inbound>,
+    upstream: Upstream,
+    /// The answers so far, where branches come after others.
+    inputs: Arc<OnceLock<Inputs<Box<RawValue>>>>,
+}
+
+impl Calls {
+    fn call(&self, attempt: &Attempt) -> impl Future<Output = Result<Box<RawValue>, AttemptError>> + use<> {
+        let answer = |first: &usize| {
+            let first = *first as u32;
+            Some((first, self.inputs.get()?.of(first)?))
+        };
+        let earlier = attempt.declared().after.iter().filter_map(answer).collect();
+        let key = header(&attempt.key().to_string());
+        let at = (attempt.branch(), attempt.target());
+        let call = self.served.call(at, &self.inbound, &self.captures, key, &earlier);
+        let call = call.map(|call| Call { time_left: attempt.time_left(), ..call });
+        let upstream = self.upstream.clone();
+        async move {
+            let call = call.map_err(UpstreamError::into_attempt)?;
+            upstream.call(call).await.map_err(UpstreamError::into_attempt)
+        }
+    }
+}
+
 fn internal(detail: &str) -> Problem {
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail)
 }
 
-/// Until when the store may hold up a result: the enqueue timeout, counted from the deadline.
-fn enqueue_by(served: &Served, started: Instant) -> Instant {
-    let span = |time: Time| Duration::from_nanos(time.as_nanos());
-    let deadline = served.plan().deadline().map_or_else(Instant::now, |after| started + span(after));
-    deadline + span(served.backfill.unwrap_or_default().enqueue_timeout)
-}
-
 /// What a response says of a job with a verdict, beside its answers.
-struct Ended<'a> {
-    id: &'a str,
+struct Ended {
+    id: String,
     verdict: &'static str,
     incomplete: Vec<Missing>,
     fanout: FanoutBody,
@@ -127,8 +135,8 @@ struct Ended<'a> {
     late: bool,
 }
 
-impl<'a> Ended<'a> {
-    fn of(id: &'a str, done: &Done) -> Ended<'a> {
+impl Ended {
+    fn of(done: &Done) -> Ended {
         let is_late = |branch| contract::is_timeout(done.outcome(branch), done.errors(branch).first());
         let (verdict, late) = match done.verdict() {
             Verdict::Complete => ("complete", false),
@@ -137,7 +145,7 @@ impl<'a> Ended<'a> {
             Verdict::Failed(Cause::Dropped) => ("failed", false),
         };
         Ended {
-            id,
+            id: done.id().to_string(),
             verdict,
             incomplete: contract::missing(done),
             fanout: FanoutBody::of(done),
@@ -152,7 +160,7 @@ impl<'a> Ended<'a> {
         let pairs = names.zip(answers).filter_map(|(name, answer)| Some((name, &**answer.as_ref()?)));
         let body = contract::json(&JobBody {
             schema: SCHEMA,
-            job: self.id,
+            job: &self.id,
             verdict: self.verdict,
             data: Answers(pairs.collect()),
             incomplete: &self.incomplete,
@@ -170,7 +178,7 @@ impl<'a> Ended<'a> {
         };
         let mut response = Problem::new(status, reason, detail).with(FailedBody {
             schema: SCHEMA,
-            job: self.id,
+            job: &self.id,
             verdict: self.verdict,
             incomplete: &self.incomplete,
             fanout: self.fanout,

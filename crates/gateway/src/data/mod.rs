@@ -9,8 +9,8 @@ pub use contract::SCHEMA;
 pub use request::MAX_REQUEST_BYTES;
 
 pub(crate) use contract::{BackfillBody, FanoutBody, Missing, json};
-pub(crate) use request::{Inbound, Kept};
-pub(crate) use served::{Served, key};
+pub(crate) use request::{Inbound, KeptRequest};
+pub(crate) use served::{Earlier, Served};
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, LINK};
 use http::{HeaderValue, Request, StatusCode};
 use tokio::sync::Semaphore;
 
-use crate::backfill::Backfiller;
+use crate::backfill::Queue;
 use crate::problem::Problem;
 use crate::upstream::Upstream;
 use crate::{clock, stats};
@@ -42,9 +42,10 @@ pub const MAX_JOBS: usize = 1_024;
 pub(crate) struct Data {
     pub(crate) config: Config,
     /// By the plan's name.
-    pub(crate) served: HashMap<String, Served>,
+    pub(crate) served: HashMap<String, Arc<Served>>,
     pub(crate) upstream: Upstream,
-    pub(crate) backfiller: Option<Backfiller>,
+    /// `None` when no plan has backfill.
+    pub(crate) queue: Option<Queue>,
     pub(crate) places: Semaphore,
     pub(crate) shed: stats::Counter,
 }
@@ -69,15 +70,15 @@ impl Data {
         let name = found.entry.plan.name();
         let served = self.served.get(name).expect("a plan that has a route is served");
         match found.serves {
-            Serves::Job => self.job(served, &found.captures, request).await,
+            Serves::Job => self.job(served, found.captures.clone(), request).await,
             Serves::Document => self.document(name, &found.captures, request.uri().path()).await,
         }
     }
 
     async fn job(
         &self,
-        served: &Served,
-        captures: &Captures,
+        served: &Arc<Served>,
+        captures: Captures,
         request: Request<Body>,
     ) -> Result<Response, Problem> {
         let Ok(_place) = self.places.try_acquire() else {
@@ -86,7 +87,7 @@ impl Data {
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).retry_after(1));
         };
         let inbound = Inbound::read(request).await?;
-        job::run(self, served, captures, &inbound).await
+        job::run(self, served, captures, inbound).await
     }
 
     /// The document of an earlier job, as far as it has grown.
@@ -96,7 +97,7 @@ impl Data {
             Problem::new(StatusCode::NOT_FOUND, "no_such_job", detail)
         };
         let id = captures.get(Config::JOB).and_then(|id| std::str::from_utf8(id).ok()).ok_or_else(unknown)?;
-        let store = self.backfiller.as_ref().map(Backfiller::store).ok_or_else(unknown)?;
+        let store = self.queue.as_ref().map(Queue::store).ok_or_else(unknown)?;
         let document = store.document(clock::unix_now(), id).await.map_err(|error| {
             tracing::error!(%error, "can't read a document");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "store", "the document can't be read")
@@ -165,9 +166,9 @@ mod tests {
         let config = config.unwrap();
         let served = Served::new(&config.plans[0], &Limiters::default()).unwrap();
         let data = Data {
-            served: HashMap::from([("a".to_owned(), served)]),
+            served: HashMap::from([("a".to_owned(), Arc::new(served))]),
             upstream: Upstream::new(),
-            backfiller: None,
+            queue: None,
             places: Semaphore::new(1),
             shed: stats::Counter::default(),
             config,

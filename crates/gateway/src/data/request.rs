@@ -169,7 +169,7 @@ fn passing(mut headers: HeaderMap) -> HeaderMap {
 
 /// A request as the store keeps it, for tries after the job.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct KeptRequest {
     method: String,
     path: String,
     query: String,
@@ -180,10 +180,10 @@ pub(crate) struct Kept {
     traceparent: String,
 }
 
-impl Kept {
-    pub(crate) fn of(inbound: &Inbound) -> Kept {
+impl KeptRequest {
+    pub(crate) fn of(inbound: &Inbound) -> KeptRequest {
         let latin1 = |value: &HeaderValue| value.as_bytes().iter().copied().map(char::from).collect();
-        Kept {
+        KeptRequest {
             method: inbound.method.to_string(),
             path: inbound.path.clone(),
             query: inbound.query.clone(),
@@ -275,8 +275,8 @@ mod tests {
             trace: Trace::of(&HeaderMap::new()),
             strict: true,
         };
-        let kept = serde_json::to_string(&Kept::of(&inbound)).unwrap();
-        let back = serde_json::from_str::<Kept>(&kept).unwrap().restore().unwrap();
+        let kept = serde_json::to_string(&KeptRequest::of(&inbound)).unwrap();
+        let back = serde_json::from_str::<KeptRequest>(&kept).unwrap().restore().unwrap();
         assert_eq!((&back.method, &back.path, &back.query), (&inbound.method, &inbound.path, &inbound.query));
         assert_eq!(
             (&back.headers, &back.body, &back.trace),

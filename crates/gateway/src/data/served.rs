@@ -1,13 +1,23 @@
 //! A plan that is served: its jobs, its targets and what it has done so far.
 
-use fantail::{Fanout, Limiters};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use fantail::{Fanout, Limiters, Observer};
 use fantail_core::Plan;
 use fantail_planfile::{Backfill, Captures, PlanEntry, Route, UrlTemplate};
 use http::{HeaderValue, Uri};
 
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::contract::{Answers, json};
 use super::request::Inbound;
 use crate::stats::Stats;
 use crate::upstream::{Call, UpstreamError};
+
+/// Answers of branches that another one comes after.
+pub(crate) type Earlier = Vec<(u32, Box<RawValue>)>;
 
 /// A plan that is served.
 #[derive(Debug)]
@@ -15,7 +25,7 @@ pub(crate) struct Served {
     pub(crate) route: Route,
     pub(crate) fanout: Fanout,
     pub(crate) backfill: Option<Backfill>,
-    pub(crate) stats: Stats,
+    pub(crate) stats: Arc<Stats>,
     /// The targets of each branch.
     targets: Vec<Vec<UrlTemplate>>,
 }
@@ -23,11 +33,13 @@ pub(crate) struct Served {
 impl Served {
     /// `None` when the plan has no route.
     pub(crate) fn new(entry: &PlanEntry, limiters: &Limiters) -> Option<Served> {
+        let stats = Arc::new(Stats::default());
+        let fanout = Fanout::new(entry.plan.clone(), limiters);
         Some(Served {
             route: entry.route.clone()?,
-            fanout: Fanout::new(entry.plan.clone(), limiters),
+            fanout: fanout.observed(Arc::clone(&stats) as Arc<dyn Observer>),
             backfill: entry.backfill,
-            stats: Stats::default(),
+            stats,
             targets: entry.branches.iter().map(|branch| branch.targets.clone()).collect(),
         })
     }
@@ -41,17 +53,17 @@ impl Served {
         self.targets.get(branch as usize).map_or(0, |targets| targets.len() as u32)
     }
 
-    /// A call for a branch, without a deadline.
+    /// A call for a branch, at one of its targets, without a deadline, with the answers of the branches that it comes after.
     ///
     /// # Errors
     /// [`UpstreamError::Url`] when the template, filled in, is no URL: longer than one may be, say.
     pub(crate) fn call(
         &self,
-        branch: u32,
-        target: u32,
+        (branch, target): (u32, u32),
         inbound: &Inbound,
         captures: &Captures,
         key: HeaderValue,
+        earlier: &Earlier,
     ) -> Result<Call, UpstreamError> {
         let template = self.targets.get(branch as usize).and_then(|targets| targets.get(target as usize));
         let text = template.ok_or(UpstreamError::Url("none is stated".to_owned()))?;
@@ -63,19 +75,33 @@ impl Served {
             method: inbound.method.clone(),
             uri,
             headers: inbound.headers.clone(),
-            body: inbound.body.clone(),
+            body: self.body(branch, inbound, earlier),
             key,
             trace: inbound.trace.clone(),
             time_left: None,
             repeatable: self.plan().branches().get(branch as usize).is_some_and(|branch| branch.repeatable),
         })
     }
+
+    /// The request's body; with it, where a branch comes after others, their answers.
+    fn body(&self, branch: u32, inbound: &Inbound, earlier: &Earlier) -> Bytes {
+        let declared = self.plan().branches();
+        let staged = declared.get(branch as usize).is_some_and(|branch| !branch.after.is_empty());
+        match serde_json::from_slice(&inbound.body) {
+            Ok(request) if staged => {
+                let answers = earlier.iter().filter_map(|(branch, answer)| {
+                    Some((declared.get(*branch as usize)?.name.as_str(), &**answer))
+                });
+                json(&StageBody { request, answers: Answers(answers.collect()) })
+            }
+            _ => inbound.body.clone(),
+        }
+    }
 }
 
-/// The idempotency key of a branch in one job.
-///
-/// By index, not by name: a name may hold what a header can't. A client's own key does not pass: sent to several
-/// branches of one server it would call different requests the same.
-pub(crate) fn key(job: &str, branch: u32) -> String {
-    format!("{job}.{branch}")
+/// What a branch that comes after others is sent.
+#[derive(Serialize)]
+struct StageBody<'a> {
+    request: &'a RawValue,
+    answers: Answers<'a>,
 }

@@ -60,14 +60,6 @@ impl UpstreamError {
         }
     }
 
-    /// How long the server asks to be left alone.
-    pub(crate) fn pause(&self) -> Option<Duration> {
-        match self {
-            UpstreamError::Pushback { pause, .. } => *pause,
-            _ => None,
-        }
-    }
-
     /// As a job takes it.
     pub(crate) fn into_attempt(self) -> AttemptError {
         match self {

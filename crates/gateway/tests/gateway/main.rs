@@ -7,6 +7,7 @@ mod contract;
 mod demo;
 mod drain;
 mod hostile;
+mod order;
 mod requests;
 mod support;
 mod upstream;

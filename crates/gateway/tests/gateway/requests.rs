@@ -48,7 +48,7 @@ async fn method_body_query_and_headers_reach_every_branch_unchanged() {
         let span = header("traceparent").unwrap();
         assert!(span.starts_with(&trace[..36]) && span.ends_with("-01") && span != trace, "{span}");
         let index = ["type", "dates"].iter().position(|branch| *branch == seen.branch).unwrap();
-        assert_eq!(header("idempotency-key"), Some(&*format!("{job}.{index}")));
+        assert_eq!(header("idempotency-key"), Some(&*format!("{job}-{index}")));
         let left: f64 = header("fantail-time-left").unwrap().parse().unwrap();
         assert!(left > 0.0 && left <= 5.0, "{left}");
     }

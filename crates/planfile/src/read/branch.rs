@@ -26,6 +26,10 @@ pub(super) struct BranchKeys<'a> {
     pub(super) limiter: Option<At<Option<usize>>>,
     pub(super) weight: Option<At<u32>>,
     pub(super) cost: Option<At<f64>>,
+    /// The names of what it comes after.
+    pub(super) after: Option<At<Vec<At<&'a str>>>>,
+    pub(super) tolerates_missing: Option<At<bool>>,
+    pub(super) failover: Option<At<bool>>,
     /// The copies; none inside when there shall be none.
     pub(super) hedge: Option<At<Option<hedge::HedgeRule>>>,
 }
@@ -43,6 +47,9 @@ impl<'a> BranchKeys<'a> {
             limiter: self.limiter.or_else(|| defaults.limiter.clone()),
             weight: self.weight.or_else(|| defaults.weight.clone()),
             cost: self.cost.or_else(|| defaults.cost.clone()),
+            after: self.after,
+            tolerates_missing: self.tolerates_missing,
+            failover: self.failover.or_else(|| defaults.failover.clone()),
             hedge: self.hedge.or_else(|| defaults.hedge.clone()),
         }
     }
@@ -160,7 +167,18 @@ fn names<'a>(reader: &mut Reader<'_>, each: &Entry<'a>, table: &mut Table<'a>) -
 
 /// Reads the keys that any branch may have.
 fn keys<'a>(reader: &mut Reader<'_>, table: &mut Table<'a>, limiters: &[LimiterDraft]) -> BranchKeys<'a> {
-    let hedge = (table.scope != Scope::Defaults).then(|| table.take("hedge")).flatten();
+    let [hedge, after, tolerates_missing] = if table.scope == Scope::Defaults {
+        [None, None, None]
+    } else {
+        ["hedge", "after", "tolerates_missing"].map(|key| table.take(key))
+    };
+    let tolerates_missing = tolerates_missing.and_then(|entry| {
+        let value = reader.boolean(&entry)?;
+        if after.is_none() {
+            reader.fault(entry.key_span, "`tolerates_missing` without `after`; it would do nothing");
+        }
+        Some(At { value, span: entry.span })
+    });
     BranchKeys {
         urls: urls(reader, table),
         latency: reader.read(table, "latency", latency),
@@ -173,6 +191,9 @@ fn keys<'a>(reader: &mut Reader<'_>, table: &mut Table<'a>, limiters: &[LimiterD
         limiter: reader.read(table, "limiter", |reader, entry| Some(limiter(reader, entry, limiters))),
         weight: reader.read(table, "weight", Reader::count),
         cost: reader.read(table, "cost", Reader::number),
+        after: after.map(|entry| At { value: self::after(reader, &entry), span: entry.span }),
+        tolerates_missing,
+        failover: reader.read(table, "failover", Reader::boolean),
         hedge: hedge.map(|entry| At { value: hedge::of_branch(reader, &entry), span: entry.span }),
     }
 }
@@ -199,6 +220,22 @@ fn urls<'a>(reader: &mut Reader<'_>, table: &mut Table<'a>) -> Option<At<Vec<Tex
         _ => reader.mismatch(&targets, "a list of at least one URL"),
     }
     Some(At { value: list, span: targets.span })
+}
+
+/// The names of what a branch comes after.
+fn after<'a>(reader: &mut Reader<'_>, entry: &Entry<'a>) -> Vec<At<&'a str>> {
+    let expected = "a list of branches, like [\"a\", \"b\"]";
+    let DeValue::Array(values) = entry.value else {
+        reader.mismatch(entry, expected);
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    for value in values {
+        let (key, key_span) = (entry.key, entry.key_span.clone());
+        let item = Entry { key, key_span, value: value.get_ref(), span: value.span() };
+        names.extend(reader.text_or(&item, expected).map(|text| At { value: text.str, span: text.span }));
+    }
+    names
 }
 
 pub(super) fn latency(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<StatedLaw> {

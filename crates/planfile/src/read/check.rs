@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use fantail_core::{BranchSpec, Field, LiveDelaySpec, Plan, PlanError, PlanErrors, PlanSpec, Time, WaitFor};
+use fantail_core::{
+    BranchSpec, BudgetSpec, Field, LiveDelaySpec, Plan, PlanError, PlanErrors, PlanSpec, Time, WaitFor,
+};
 
 use super::branch::{BranchKeys, Group};
 use super::hedge::{HedgeRule, Resolved, resolve};
 use super::limiter::LimiterDraft;
 use super::plan::PlanDraft;
 use super::reader::{At, Reader};
+use super::stages;
 use crate::config::{BranchEntry, EarlierCopy, PlanEntry};
 use crate::problem::{Fault, did_you_mean, list_and_more, quote};
 use crate::route::Route;
@@ -41,46 +44,30 @@ fn plan(
         reader.fault(draft.name_span.clone(), message);
         return None;
     }
-    let mut specs = Vec::new();
-    let mut entries = Vec::new();
-    let mut live_delays = Vec::new();
-    let mut group_of = Vec::new();
-    let mut hedges = HedgeFaults::default();
-    for (index, group) in groups.iter().enumerate() {
-        let (mut spec, earlier) = branch(reader, draft, group, &mut hedges);
-        if let Some(live) = live(draft, group, &spec) {
-            spec.live = Some(live_delays.len());
-            live_delays.push(live);
-        }
-        let mut urls_are_right = true;
-        let stated = group.keys.latency.as_ref().map(|at| &at.value);
-        for (name, i) in group.names.iter() {
-            let targets = if urls_are_right { targets(reader, draft, group, &name, i) } else { None };
-            urls_are_right = targets.is_some();
-            entries.push(BranchEntry {
-                law: stated.map(|stated| stated.law.clone()),
-                fit_error: stated.and_then(|stated| stated.fit_error),
-                percentiles: stated.and_then(|stated| stated.percentiles.clone()),
-                earlier: earlier.clone(),
-                targets: targets.unwrap_or_default(),
-            });
-            let required = required.map_or(spec.required, |names| Some(names.contains(&name)));
-            specs.push(BranchSpec { name, required, ..spec.clone() });
-            group_of.push(index);
-        }
-    }
-    hedges.note(reader);
+    let Listed { mut specs, entries, live_delays, group_of } = list(reader, draft, groups, required);
     unknown(reader, draft, required.unwrap_or_default(), &specs);
+    let found = stages::resolve(reader, draft, groups, &group_of, &mut specs);
+    if let (Some(holdout), true) = (&draft.holdout, specs.iter().all(|spec| spec.hedge.is_none())) {
+        reader.fault(holdout.span.clone(), "`holdout` without copies; it would do nothing");
+    }
     let spec = PlanSpec {
         wait_for: draft.wait_for.as_ref().map_or(WaitFor::All, |at| at.value),
         at_least: value(draft.at_least.as_ref()),
         deadline: value(draft.deadline.as_ref()),
         hedge_budget: draft.budget,
+        failover_budget: draft.failover.as_ref().map_or(BudgetSpec::FAILOVERS, |at| at.value.budget),
+        leader: found.leader,
+        observe: value(draft.observe.as_ref()).unwrap_or(0),
+        holdout: value(draft.holdout.as_ref()).unwrap_or(0),
         live_delays,
         backfill: draft.backfill.is_some(),
         limiters: limiters.iter().map(|limiter| limiter.spec.clone()).collect(),
         ..PlanSpec::new(draft.name, specs)
     };
+    // What a name that no branch has would have made of it is not known.
+    if !found.all {
+        return None;
+    }
     let plan = match Plan::new(spec) {
         Ok(plan) => plan,
         Err(errors) => {
@@ -93,6 +80,51 @@ fn plan(
     }
     let route = draft.route.as_ref().and_then(|route| route.value.clone());
     Some(PlanEntry { plan, route, backfill: value(draft.backfill.as_ref()), branches: entries })
+}
+
+/// The branches of a plan, with what it does not hold of them.
+#[derive(Default)]
+struct Listed {
+    specs: Vec<BranchSpec>,
+    entries: Vec<BranchEntry>,
+    live_delays: Vec<LiveDelaySpec>,
+    /// The group of each branch.
+    group_of: Vec<usize>,
+}
+
+fn list(
+    reader: &mut Reader<'_>,
+    draft: &PlanDraft<'_>,
+    groups: &[Group<'_>],
+    required: Option<&[String]>,
+) -> Listed {
+    let mut listed = Listed::default();
+    let mut hedges = HedgeFaults::default();
+    for (index, group) in groups.iter().enumerate() {
+        let (mut spec, earlier) = branch(reader, draft, group, &mut hedges);
+        if let Some(live) = live(draft, group, &spec) {
+            spec.live = Some(listed.live_delays.len());
+            listed.live_delays.push(live);
+        }
+        let mut urls_are_right = true;
+        let stated = group.keys.latency.as_ref().map(|at| &at.value);
+        for (name, i) in group.names.iter() {
+            let targets = if urls_are_right { targets(reader, draft, group, &name, i) } else { None };
+            urls_are_right = targets.is_some();
+            listed.entries.push(BranchEntry {
+                law: stated.map(|stated| stated.law.clone()),
+                fit_error: stated.and_then(|stated| stated.fit_error),
+                percentiles: stated.and_then(|stated| stated.percentiles.clone()),
+                earlier: earlier.clone(),
+                targets: targets.unwrap_or_default(),
+            });
+            let required = required.map_or(spec.required, |names| Some(names.contains(&name)));
+            listed.specs.push(BranchSpec { name, required, ..spec.clone() });
+            listed.group_of.push(index);
+        }
+    }
+    hedges.note(reader);
+    listed
 }
 
 /// Notes a backfill that would have nothing to fill in.
@@ -149,6 +181,8 @@ fn branch<'a>(
         limiter,
         weight,
         cost,
+        tolerates_missing,
+        failover,
         urls,
         latency,
         ..
@@ -180,6 +214,9 @@ fn branch<'a>(
         deadline,
         attempt_timeout: value(attempt_timeout.as_ref()),
         hedge,
+        tolerates_missing: value(tolerates_missing.as_ref()).unwrap_or(false),
+        failover: value(failover.as_ref())
+            .unwrap_or_else(|| draft.failover.as_ref().is_some_and(|at| at.value.on)),
         repeatable: repeatable.as_ref().map_or(by_route, |at| at.value),
         targets: urls.as_ref().map_or(1, |urls| urls.value.len().max(1) as u32),
         limiter: limiter.as_ref().and_then(|at| at.value),
@@ -310,6 +347,8 @@ impl Places<'_, '_> {
                     "rate" => &limiter.rate,
                     "burst" => &limiter.burst,
                     "pushback_cap" => &limiter.pushback_cap,
+                    "strict" => &limiter.strict,
+                    "backfill_share" => &limiter.backfill_share,
                     _ => &None,
                 };
                 stated.clone().unwrap_or_else(|| limiter.name_span.clone())
@@ -324,6 +363,11 @@ impl Places<'_, '_> {
             "at_least" => span(self.draft.at_least.as_ref()),
             "deadline" => span(self.draft.deadline.as_ref()),
             "hedge budget" => span(self.draft.hedge.as_ref()),
+            "failover budget" => span(self.draft.failover.as_ref()),
+            "leader" => self.draft.leader.as_ref().map(|leader| leader.branch.span.clone()),
+            "head_start" => self.draft.leader.as_ref().map(|leader| leader.head_start.span.clone()),
+            "observe" => span(self.draft.observe.as_ref()),
+            "holdout" => span(self.draft.holdout.as_ref()),
             _ => None,
         }
     }
@@ -338,6 +382,8 @@ impl Places<'_, '_> {
             "cost" => span(keys.cost.as_ref()),
             "weight" => span(keys.weight.as_ref()),
             "limiter" => span(keys.limiter.as_ref()),
+            "after" => span(keys.after.as_ref()),
+            "failover" => span(keys.failover.as_ref()).or_else(|| span(self.draft.failover.as_ref())),
             "hedge" => rule.map(|rule| rule.copies.span.clone()),
             "min_useful" => rule.and_then(|rule| span(rule.min_useful.as_ref())),
             "distinct" => rule.and_then(|rule| rule.distinct.clone()),
@@ -354,6 +400,7 @@ fn span<T>(stated: Option<&At<T>>) -> Option<Range<usize>> {
 fn key(field: &Field) -> &'static str {
     match field {
         Field::Plan("hedge budget") => "hedge",
+        Field::Plan("failover budget") => "failover",
         Field::Plan(field) | Field::Branch { field, .. } | Field::Limiter { field, .. } => field,
         _ => "plan",
     }

@@ -17,6 +17,8 @@ pub(super) struct LimiterDraft {
     pub(super) rate: Option<Range<usize>>,
     pub(super) burst: Option<Range<usize>>,
     pub(super) pushback_cap: Option<Range<usize>>,
+    pub(super) strict: Option<Range<usize>>,
+    pub(super) backfill_share: Option<Range<usize>>,
 }
 
 pub(super) fn limiters(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Vec<LimiterDraft> {
@@ -31,6 +33,8 @@ fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
         rate: None,
         burst: None,
         pushback_cap: None,
+        strict: None,
+        backfill_share: None,
     };
     let Some(mut table) = reader.table(entry, Scope::Limiter) else { return draft };
     if let Some(At { value, span }) = reader.read(&mut table, "gate", Reader::count) {
@@ -38,6 +42,10 @@ fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
     }
     if let Some(At { value, span }) = reader.read(&mut table, "pushback_cap", Reader::time) {
         (draft.spec.pushback_cap, draft.pushback_cap) = (value, Some(span));
+    }
+    let strict = reader.read(&mut table, "strict", Reader::boolean);
+    if let Some(At { value, span }) = reader.read(&mut table, "backfill_share", Reader::share) {
+        (draft.spec.backfill_share, draft.backfill_share) = (value, Some(span));
     }
     let (rate, burst) = (table.take("rate"), table.take("burst"));
     let permits = rate.as_ref().and_then(|rate| self::rate(reader, rate));
@@ -51,6 +59,11 @@ fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
         }
         (None, Some(burst)) => reader.fault(burst.key_span, "`burst` without `rate`; it would do nothing"),
         _ => {}
+    }
+    // What a rate that is not right would have made of it is not known.
+    let judged = permits.is_some() && saved.is_some() || draft.rate.is_none() && draft.burst.is_none();
+    if let (Some(At { value, span }), true) = (strict, judged) {
+        (draft.spec.strict, draft.strict) = (value, Some(span));
     }
     if let (Some((permits, per)), Some(burst)) = (permits, saved) {
         draft.spec.rate = Some(Rate { permits, per, burst });

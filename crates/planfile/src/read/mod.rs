@@ -8,6 +8,7 @@ mod limiter;
 mod plan;
 mod reader;
 mod scenario;
+mod stages;
 mod syntax;
 
 pub(crate) use hedge::{After, Copies, HedgeRule, race, resolve};

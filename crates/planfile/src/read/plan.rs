@@ -27,8 +27,25 @@ pub(super) struct PlanDraft<'a> {
     pub(super) backfill: Option<At<Backfill>>,
     pub(super) hedge: Option<At<HedgeRule>>,
     pub(super) budget: BudgetSpec,
+    pub(super) failover: Option<At<Failover>>,
+    pub(super) leader: Option<LeaderDraft<'a>>,
+    pub(super) observe: Option<At<u32>>,
+    pub(super) holdout: Option<At<u32>>,
     /// The branches; none inside when how many there are cannot be told.
     pub(super) groups: Option<Vec<Group<'a>>>,
+}
+
+/// What a plan states of failovers: whether branches that do not say so themselves fail over, and the budget.
+#[derive(Clone, Copy)]
+pub(super) struct Failover {
+    pub(super) on: bool,
+    pub(super) budget: BudgetSpec,
+}
+
+/// The branch that leads, by name.
+pub(super) struct LeaderDraft<'a> {
+    pub(super) branch: At<&'a str>,
+    pub(super) head_start: At<Time>,
 }
 
 /// Reads one plan.
@@ -53,6 +70,10 @@ pub(super) fn draft<'a>(
         backfill: reader.read(&mut table, "backfill", backfill),
         hedge: hedge.and_then(|hedge| hedge.rule),
         budget,
+        failover: reader.read(&mut table, "failover", failover),
+        leader: table.take("leader").and_then(|entry| leader(reader, &entry)),
+        observe: reader.read(&mut table, "observe", Reader::share),
+        holdout: reader.read(&mut table, "holdout", Reader::share),
         groups: branch::groups(reader, &mut table, limiters),
     };
     reader.finish(table);
@@ -100,6 +121,54 @@ fn wait_for(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<WaitFor> {
             None
         }
     }
+}
+
+/// `failover`: `true` and a table turn it on.
+fn failover(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Failover> {
+    let mut budget = BudgetSpec::FAILOVERS;
+    match entry.value {
+        DeValue::Boolean(on) => return Some(Failover { on: *on, budget }),
+        DeValue::Table(_) => {}
+        _ => {
+            reader.mismatch(entry, "true, false or a table, like { extra = \"10%\" }");
+            return None;
+        }
+    }
+    let mut table = reader.table(entry, Scope::Failover)?;
+    if let Some(share) = reader.read(&mut table, "extra", Reader::share) {
+        budget.share = share.value;
+    }
+    if let Some(burst) = reader.read(&mut table, "burst", Reader::positive) {
+        budget.burst = burst.value;
+    }
+    budget.in_flight = reader.read(&mut table, "in_flight", Reader::positive).map(|at| at.value);
+    reader.finish(table);
+    Some(Failover { on: true, budget })
+}
+
+fn leader<'a>(reader: &mut Reader<'_>, entry: &Entry<'a>) -> Option<LeaderDraft<'a>> {
+    let DeValue::Table(_) = entry.value else {
+        reader.mismatch(entry, "a table, like { branch = \"b\", head_start = \"1s\" }");
+        return None;
+    };
+    let mut table = reader.table(entry, Scope::Leader)?;
+    let (branch, head_start) = (table.take("branch"), table.take("head_start"));
+    for (key, missing) in [("branch", branch.is_none()), ("head_start", head_start.is_none())] {
+        if missing {
+            let example = "{ branch = \"b\", head_start = \"1s\" }";
+            reader.fault(
+                entry.key_span.clone(),
+                format!("`leader` has no `{key}`; expected both, like {example}"),
+            );
+        }
+    }
+    let name = branch.as_ref().and_then(|entry| reader.text_or(entry, "the name of a branch, in quotes"));
+    let time = head_start.as_ref().and_then(|entry| reader.span(entry));
+    reader.finish(table);
+    Some(LeaderDraft {
+        branch: name.map(|text| At { value: text.str, span: text.span })?,
+        head_start: At { value: time?, span: head_start?.span },
+    })
 }
 
 /// `backfill`: `true` and a table turn it on.
