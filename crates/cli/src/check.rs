@@ -82,6 +82,7 @@ fn runs(entry: &PlanEntry) -> Vec<Run<'_>> {
         let cells = vec![
             describe::role(branch).to_owned(),
             describe::latency(more.law.as_ref()),
+            describe::order(plan, branch),
             describe::copies(branch),
             describe::bounds(plan, branch),
             describe::permits(plan, branch),

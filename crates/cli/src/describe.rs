@@ -1,7 +1,7 @@
 //! Plans in a few words.
 
 use fantail_core::plan::PPM;
-use fantail_core::{Branch, Hedge, LimiterSpec, Plan, Time, WaitFor};
+use fantail_core::{Branch, BudgetSpec, Hedge, LimiterSpec, Plan, Time, WaitFor};
 use fantail_model::{Law, Level};
 use fantail_planfile::{BranchEntry, Captures};
 
@@ -22,19 +22,39 @@ pub(crate) fn plan_with(plan: &Plan, deadline: Option<&str>) -> String {
         words.push(format!("at least {}", number::count(plan.at_least().into(), "answer", "answers")));
     }
     words.extend(deadline.map(|deadline| format!("deadline {deadline}")));
+    if let Some(leader) = plan.leader() {
+        let name = &plan.branches()[leader.branch].name;
+        words.push(format!("{name} leads by at most {}", leader.head_start));
+    }
     let delayed = |branch: &Branch| branch.delays().iter().any(|delay| *delay > Time::ZERO);
     if plan.branches().iter().any(delayed) {
-        let budget = plan.hedge_budget();
-        if budget.share < PPM {
-            let share = number::percent(f64::from(budget.share) / f64::from(PPM));
-            words.push(format!("copies for at most {share} of answers, {} saved up", budget.burst));
-        }
-        words.extend(budget.in_flight.map(|most| format!("at most {most} copies in flight")));
+        budget(&mut words, "copies", plan.hedge_budget());
+    }
+    if plan.branches().iter().any(|branch| branch.failover) {
+        budget(&mut words, "failovers", plan.failover_budget());
+    }
+    let shares = [(plan.observe(), "observed"), (plan.holdout(), "held out")];
+    for (share, what) in shares.into_iter().filter(|(share, _)| *share > 0) {
+        words.push(format!("{} of jobs {what}", percent(share)));
     }
     if plan.backfill() {
         words.push("backfill".to_owned());
     }
     words.join(", ")
+}
+
+/// What a budget pays for, unless it pays for all.
+fn budget(words: &mut Vec<String>, what: &str, budget: BudgetSpec) {
+    if budget.share < PPM {
+        let share = percent(budget.share);
+        words.push(format!("{what} for at most {share} of answers, {} saved up", budget.burst));
+    }
+    words.extend(budget.in_flight.map(|most| format!("at most {most} {what} in flight")));
+}
+
+/// Parts per million as a share.
+fn percent(share: u32) -> String {
+    number::percent(f64::from(share) / f64::from(PPM))
 }
 
 fn barrier(plan: &Plan) -> String {
@@ -44,8 +64,7 @@ fn barrier(plan: &Plan) -> String {
         WaitFor::All => format!("waits for all of {branches}"),
         WaitFor::First(k) => format!("waits for the first {k} of {branches}"),
         WaitFor::Share(share) => {
-            let share = number::percent(f64::from(share) / f64::from(PPM));
-            format!("waits for the first {} of {branches} ({share})", plan.k())
+            format!("waits for the first {} of {branches} ({})", plan.k(), percent(share))
         }
     }
 }
@@ -76,6 +95,22 @@ pub(crate) fn copies(branch: &Branch) -> String {
         text.push_str(" to another target");
     }
     text
+}
+
+/// When a branch starts, if not at once, and whether it is sent to another target when it has failed.
+pub(crate) fn order(plan: &Plan, branch: &Branch) -> String {
+    const NAMED: usize = 3;
+    let first = match branch.after.as_slice() {
+        [] => None,
+        after if after.len() <= NAMED => {
+            let names: Vec<&str> = after.iter().map(|first| plan.branches()[*first].name.as_str()).collect();
+            Some(format!("after {}", names.join(", ")))
+        }
+        after => Some(format!("after {} branches", after.len())),
+    };
+    let tolerant = if branch.tolerates_missing { " or without" } else { "" };
+    let failover = branch.failover.then(|| "failover".to_owned());
+    join(first.map(|first| first + tolerant).into_iter().chain(failover))
 }
 
 /// The bounds of time that a branch has of its own.
@@ -114,7 +149,10 @@ pub(crate) fn targets(entry: &BranchEntry) -> String {
 pub(crate) fn limiter(limiter: &LimiterSpec) -> String {
     let gate = limiter.gate.map(|gate| format!("at most {gate} at once"));
     let rate = limiter.rate.map(|rate| format!("{} in {}, burst {}", rate.permits, rate.per, rate.burst));
-    let text = join(gate.into_iter().chain(rate));
+    let strict = limiter.strict.then(|| "strict".to_owned());
+    let share = Some(limiter.backfill_share).filter(|share| *share > 0);
+    let backfill = share.map(|share| format!("{} for backfill", percent(share)));
+    let text = join(gate.into_iter().chain(rate).chain(strict).chain(backfill));
     if text.is_empty() { "no bound".to_owned() } else { text }
 }
 

@@ -219,3 +219,58 @@ fn figures_that_there_are_none_of_are_left_out() {
     assert_eq!(alone["plans"][0]["peak_concurrency"], 1.0);
     fails(&["simulate", file, "--threads", "100000"], 2, "1..=1024");
 }
+
+/// An order of branches, a leader, failover, and jobs that measure.
+const ORDER: &str = r#"
+[limiter.llm]
+rate = "100/s"
+burst = 20
+strict = true
+backfill_share = "10%"
+
+[plan.a]
+deadline = "2s"
+wait_for = 3
+observe = "1%"
+holdout = "0.5%"
+hedge = { after = "300ms", extra = "5%" }
+failover = { extra = "8%", burst = 5 }
+leader = { branch = "parse", head_start = "300ms" }
+[plan.a.defaults]
+targets = ["http://127.0.0.1:9001/", "http://127.0.0.1:9002/"]
+repeatable = true
+latency = "exponential:mean=0.1s"
+limiter = "llm"
+[plan.a.branch]
+parse = { failover = false }
+score = { after = ["parse", "page-{i}"], tolerates_missing = true }
+[plan.a.each]
+count = 4
+name = "page-{i}"
+"#;
+
+#[test]
+fn an_order_and_jobs_that_measure_are_told_simulated_and_refused_an_exact_law() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    std::fs::write(&file, ORDER).unwrap();
+    let file = file.to_str().unwrap();
+    let check = succeeds(&["check", file]);
+    for expected in [
+        "limiter llm: 100 in 1s, burst 20, strict, 10.0 % for backfill",
+        "parse leads by at most 300ms, copies for at most 5.0 % of answers, 20 saved up, \
+         failovers for at most 8.0 % of answers, 5 saved up, 1.0 % of jobs observed, 0.50 % of jobs held out",
+        "after 5 branches or without, failover",
+    ] {
+        assert!(check.contains(expected), "no {expected:?} in:\n{check}");
+    }
+    let simulated = json(&["simulate", file, "--jobs", "4000"]);
+    let text = simulated.to_string();
+    assert!(text.contains("\"jobs\":4000") && !text.contains("NaN"), "{text}");
+    let predicted = String::from_utf8(run(&["predict", file]).stderr).unwrap();
+    for expected in
+        ["branches come after others", "a branch leads the others", "0.5 % of the jobs are held out"]
+    {
+        assert!(predicted.contains(expected), "no {expected:?} in:\n{predicted}");
+    }
+}

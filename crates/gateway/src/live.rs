@@ -1,7 +1,7 @@
 //! Live hedge delays, as the admin port tells of them.
 
 use fantail::Fanout;
-use fantail_core::{Estimate, LiveDelay};
+use fantail_core::{Estimate, LiveDelay, Time};
 use serde::Serialize;
 
 /// A live delay as it is now.
@@ -59,9 +59,9 @@ impl LiveStatus {
             branches,
             quantile: delay.spec().quantile.to_string(),
             state,
-            delay_s: delay.delay().map(|time| time.as_secs_f64()),
-            quantile_s: quantile.map(|time| time.as_secs_f64()),
-            above_s: above.map(|time| time.as_secs_f64()),
+            delay_s: delay.delay().map(Time::as_secs_f64),
+            quantile_s: quantile.map(Time::as_secs_f64),
+            above_s: above.map(Time::as_secs_f64),
             at_risk: delay.at_risk(),
             biased,
             why: format!("{why}{bias}"),

@@ -7,7 +7,7 @@ use fantail::{Done, Note, Observer};
 use fantail_core::job::{Refusal, Verdict};
 use fantail_core::{Attempts, Kept, Ledger, Plan, Time};
 use histogram::AtomicHistogram;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The quantiles that are reported, with the keys that predictions have too.
 const QUANTILES: [(&str, f64); 5] =
@@ -82,8 +82,8 @@ impl Stats {
                 dropped,
             },
             shares: Shares { complete: share(complete), partial: share(partial), failed: share(failed) },
-            elapsed_s: quantiles(&self.elapsed),
-            holdout_elapsed_s: holdout.then(|| quantiles(&self.held_out)),
+            elapsed_s: Quantiles::of(&self.elapsed),
+            holdout_elapsed_s: holdout.then(|| Quantiles::of(&self.held_out)),
             ledger: LedgerBody {
                 primaries: AttemptsBody::of(&ledger.primaries),
                 copies: AttemptsBody::of(&ledger.copies),
@@ -119,12 +119,6 @@ impl Stats {
 
 fn histogram() -> AtomicHistogram {
     AtomicHistogram::new(GROUPING_POWER, 64).expect("7 is below 64")
-}
-
-fn quantiles(times: &AtomicHistogram) -> Vec<(&'static str, Option<f64>)> {
-    let times = times.load();
-    let quantile = |q: f64| Some(times.quantile_bucket(q).ok()??.end() as f64 / 1e6);
-    QUANTILES.iter().map(|&(name, q)| (name, quantile(q))).collect()
 }
 
 /// A job that has started. Dropping it before it ended says that nobody waits for the result any more.
@@ -179,11 +173,9 @@ pub(crate) struct Report {
     /// Of the jobs with a verdict; `null` when there is none.
     shares: Shares,
     /// Quantiles of the return times of jobs with a verdict.
-    #[serde(serialize_with = "as_map")]
-    elapsed_s: Vec<(&'static str, Option<f64>)>,
+    elapsed_s: Quantiles,
     /// Of those among them that started no copies; `null` when the plan has no holdout.
-    #[serde(serialize_with = "as_map_if_any")]
-    holdout_elapsed_s: Option<Vec<(&'static str, Option<f64>)>>,
+    holdout_elapsed_s: Option<Quantiles>,
     ledger: LedgerBody,
 }
 
@@ -255,15 +247,20 @@ struct RefusedBody {
     limiter: u64,
 }
 
-fn as_map<S: serde::Serializer>(list: &[(&str, Option<f64>)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(list.iter().copied())
+/// Quantiles by name; `null` where there is nothing yet.
+#[derive(Debug)]
+struct Quantiles(Vec<(&'static str, Option<f64>)>);
+
+impl Quantiles {
+    fn of(times: &AtomicHistogram) -> Quantiles {
+        let times = times.load();
+        let quantile = |q: f64| Some(times.quantile_bucket(q).ok()??.end() as f64 / 1e6);
+        Quantiles(QUANTILES.iter().map(|&(name, q)| (name, quantile(q))).collect())
+    }
 }
 
-type Quantiles = Vec<(&'static str, Option<f64>)>;
-
-fn as_map_if_any<S: serde::Serializer>(list: &Option<Quantiles>, serializer: S) -> Result<S::Ok, S::Error> {
-    match list {
-        Some(list) => as_map(list, serializer),
-        None => serializer.serialize_none(),
+impl Serialize for Quantiles {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
     }
 }

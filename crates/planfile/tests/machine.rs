@@ -216,7 +216,7 @@ fn a_strict_limiter_has_a_rate_above_its_burst() {
     );
     // What a rate would have been is not known.
     check(
-        &of("rate = \"5\"\nburst = 1\nstrict = true").replace("\nburst = 1", "\nburst = 1"),
+        &of("rate = \"5\"\nburst = 1\nstrict = true"),
         &[
             "2:8: `rate`: `5` is not a rate; expected permits in a time, in quotes, like \"300/min\" or \"20/10s\"",
         ],
