@@ -353,9 +353,6 @@ impl<'f> Driver<'f> {
         }
         let attempt = Attempt { context: Arc::clone(&self.desk.context), id, target, tried, until };
         let span = self.watch.started(&attempt);
-        if let (Role::Copy, Some(span)) = (id.role(), &span) {
-            span.follows_from(self.held.span(self.index(AttemptId::primary(id.branch))));
-        }
         self.held.start(index, self.desk.calls_of[id.branch as usize], attempt, span);
         self.desk.to_poll.push_back(Woken { attempt: index, since: None });
     }

@@ -87,11 +87,6 @@ impl<'f> Held<'f> {
         &self.mailbox
     }
 
-    /// The span of the attempt, while it runs and somebody listens.
-    pub(crate) fn span(&self, index: usize) -> Option<tracing::Id> {
-        self.lists.slots[index].span.as_ref().and_then(Span::id)
-    }
-
     /// Whether any attempt waits for a limiter.
     pub(crate) fn queues(&self) -> bool {
         self.queued > 0
