@@ -195,7 +195,7 @@ test("the command that is copied prints what is shown", async () => {
   await browser.context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const page = await browser.page("strategy=first:5+hedge:p90&n=12&required=2&rho-job=0.1");
   await page.click("#copy-predict");
-  await page.waitForFunction(() => document.querySelector("#live")?.textContent !== "");
+  await page.waitForFunction(() => document.querySelector("#live")?.textContent === "Command copied");
   const line = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(
     line,
