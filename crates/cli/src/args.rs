@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::simulate::args::{MergeArgs, SimulateArgs};
+use crate::simulate::args::{MergeArgs, SimulateArgs, jobs};
 
 /// The largest number of branches that `-n` takes.
 pub(crate) const MOST_BRANCHES: u32 = 1_000_000_000;
@@ -126,6 +126,14 @@ pub(crate) struct PredictArgs {
     #[arg(short, long = "assert", value_name = "GOAL")]
     pub(crate) asserts: Vec<String>,
 
+    /// How many jobs to simulate of a plan that has no exact law, like 1e6 [default: as many as take about a second].
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    pub(crate) jobs: Option<u64>,
+
+    /// The luck of simulated jobs: the same seed gives the same figures.
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    pub(crate) seed: u64,
+
     /// How to print the result.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
@@ -187,7 +195,7 @@ Examples:
   fantail predict --latency lognormal:median=1s,sigma=0.6 --sweep n=1..1000 --plot -
   fantail predict examples/enrich.toml --assert 'p99<=2.5s' --assert 'failed<0.5%'
 
-Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input, 3 an assert does not hold.";
+Exit codes: 0 predicted, 1 a plan could not be predicted, 2 usage or invalid input, 3 an assert does not hold, or cannot be told.";
 
 /// How a prediction is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

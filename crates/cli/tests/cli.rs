@@ -193,18 +193,43 @@ fn every_plan_of_a_file_is_a_strategy_with_the_laws_of_its_branches() {
 }
 
 #[test]
-fn a_plan_whose_gate_one_job_fills_has_no_figures_and_says_why() {
+fn a_plan_whose_gate_one_job_fills_is_simulated_and_says_why() {
     let file = PlanFile::new(ENRICH.replace("gate = 10", "gate = 3"));
-    let output = run(&["predict", file.as_str(), "--format", "json"]);
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("enrich: not predicted: limiter `llm` is busy"), "{stderr}");
-    assert!(stderr.contains("not included yet"), "{stderr}");
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let arguments = ["predict", file.as_str(), "--jobs", "1e5", "--seed", "3", "--format", "json"];
+    let report = json(&arguments);
     let enrich = &report["strategies"][0];
-    assert_eq!(enrich["quantiles_s"]["p99"], Value::Null);
-    assert_eq!(enrich["method"], Value::Null);
+    assert_eq!(enrich["method"], "simulated");
+    assert_eq!(enrich["simulated"], serde_json::json!({ "jobs": 100_000, "seed": 3, "confidence": 0.95 }));
     assert!(enrich["not_included"][0].as_str().unwrap().contains("`llm`"));
+    for path in ["quantiles_s.p99", "mean_s", "complete", "extra_requests", "extra_busy"] {
+        assert_eq!(enrich["methods"][path], "simulated", "{path}");
+        let value = path.split('.').fold(enrich, |value, key| &value[key]);
+        let [low, high] = [0, 1].map(|end| number(&enrich["intervals"][path][end]));
+        assert!(low <= number(value) && number(value) <= high, "{path}: {value} in {low} to {high}");
+    }
+    let assumes = enrich["assumes"].as_array().unwrap();
+    assert!(
+        assumes.iter().any(|line| line == "each job starts when the one before has returned"),
+        "{assumes:?}"
+    );
+    assert_eq!(json(&arguments), report);
+}
+
+#[test]
+fn an_assert_on_simulated_jobs_holds_fails_or_cannot_be_told() {
+    let file = PlanFile::new(ENRICH.replace("gate = 10", "gate = 3"));
+    let arguments = ["predict", file.as_str(), "--jobs", "2e4"];
+    let report = json(&[&arguments[..], &["--format", "json"]].concat());
+    let median = number(&report["strategies"][0]["quantiles_s"]["p50"]);
+    let check = |goal: &str, code, words: &str| {
+        let output = run(&[&arguments[..], &["--assert", goal]].concat());
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{goal}: {stderr}");
+        assert!(stderr.contains(words), "{goal}: {stderr}");
+    };
+    check("p50<1h", 0, "");
+    check("p50<1ms", 3, "does not hold: p50 is");
+    check(&format!("p50<{median}s"), 3, "cannot be told: p50 is");
 }
 
 #[test]
@@ -449,10 +474,7 @@ fn an_assert_that_does_not_hold_is_named_with_figure_and_bound() {
 }
 
 #[test]
-fn a_strategy_without_figures_fails_its_asserts() {
-    let file = PlanFile::new(ENRICH.replace("gate = 10", "gate = 3"));
-    let output = run(&["predict", file.as_str(), "--assert", "p99<1h"]);
-    assert_eq!(output.status.code(), Some(1));
+fn a_plan_of_a_file_is_held_to_its_asserts() {
     let file = PlanFile::new(ENRICH);
     asserts(
         &["predict", file.as_str(), "--assert", "failed<0.5%", "--assert", "p99<=2.5s"],

@@ -134,6 +134,7 @@ fn the_json_is_fantail_tune_1() {
         "frontier",
         "frontier_of",
         "doubts",
+        "load_test",
         "advice",
         "assumes",
         "fit_error",
@@ -512,4 +513,37 @@ fn a_plan_whose_gate_one_job_fills_is_not_tuned() {
     );
     let (stdout, stderr) = ends(&["tune", str_of(&full), "--goal", "p99<9s"], 1);
     assert!(stdout.is_empty() && stderr.contains("limiter `x` is busy"), "{stderr}");
+}
+
+/// Of two attempts at once one is cancelled, or both are served, at servers that are busy for more than half of the time.
+#[test]
+fn copies_that_the_load_test_says_no_to_are_refused() {
+    let file = |cancellation: &str| {
+        format!(
+            "[plan.search.branch]\nshard = {{}}\n[plan.search.defaults]\nrepeatable = true\n\
+             latency = \"lognormal:median=0.6065s,sigma=1\"\n\
+             [scenario]\narrivals = \"11/2s\"\n[scenario.server.pool]\nreplicas = 10\nslots = 1\n\
+             cancellation = \"{cancellation}\"\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let check = |cancellation: &str, code: i32| {
+        let path = folder.path().join("plan.toml");
+        std::fs::write(&path, file(cancellation)).unwrap();
+        let emitted = folder.path().join("tuned.toml");
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fantail"));
+        command.arg("tune").arg(&path).args(["--goal", "p99<2.25s", "-f", "json", "--emit"]).arg(&emitted);
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{cancellation}: {stderr}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let worse = report["load_test"][0]["goals"][0]["worse"].as_bool().unwrap();
+        assert_eq!(worse, code == 3, "{report}");
+        assert_eq!(report["load_test"][1]["load"], 1.2);
+        assert_eq!(emitted.exists(), code == 0);
+        std::fs::remove_file(&emitted).ok();
+        stderr
+    };
+    check("at once", 0);
+    assert!(check("never", 3).contains("copies make p99 worse"));
 }

@@ -285,6 +285,8 @@ keys! {
     [Server] "retry_after" = "duration, or `\"exact\"`: until it could take a call", or "none: it does not say":
         "when it says that a call may come back", as "retry_after = \"exact\"\nwindow = \"300/min\"";
     [Server] "slow" = "table", or "none": "when it is slow", as "slow = { lasts = \"1s\", every = \"1min\" }";
+    [Server] "prefill" = "duration", or "`\"0s\"`: calls share no prompt":
+        "how much longer a call takes while no call of its job has read the prompt that they share", as "prefill = \"800ms\"";
     [Server] "cancellation" = "`\"at once\"`, `\"never\"`, or a duration", or "`\"at once\"`":
         "when it stops working for a call that nobody waits for", as "cancellation = \"50ms\"";
 

@@ -1,10 +1,8 @@
 //! What `[scenario]` states, and what is wrong with it.
 
 use fantail_core::{Rate, Time};
-use fantail_model::Law;
-use fantail_model::sim::{
-    Allows, Arrivals, Cancellation, Choice, Client, Failures, Limit, RetryAfter, Server, Slow,
-};
+use fantail_model::sim::{Allows, Arrivals, Choice, Client, Failures, Limit, RetryAfter, Server, Slow};
+use fantail_model::{Cancellation, Law};
 use fantail_planfile::{Config, Problems};
 
 fn load(scenario: &str) -> Result<Config, Problems> {
@@ -29,6 +27,7 @@ const STATED: &str = r#"
         rejects_after = "200ms"
         retry_after = "13s"
         slow = { factor = 5, lasts = "1s", every = "1min", from = "10s", replicas = 1 }
+        prefill = "800ms"
         cancellation = "50ms"
         [scenario.server.rest]
         window = "300/min"
@@ -69,7 +68,8 @@ fn a_scenario_states_arrivals_servers_and_clients() {
             from: Time::from_secs(10),
             replicas: Some(1),
         }),
-        cancellation: Cancellation::After(Time::from_millis(50)),
+        prefill: Time::from_millis(800),
+        cancellation: Cancellation::After(0.05),
         ..Server::new("llm")
     };
     let rest = Server {

@@ -6,7 +6,7 @@ use fantail_planfile::Goal;
 use super::report::Report;
 use crate::{number, output};
 
-/// Says which asserts do not hold, with figure and bound; whether there are any. Strategies without figures are not
+/// Says which asserts do not hold or cannot be told, with figure and bound; whether there are any. Strategies without figures are not
 /// looked at.
 pub(super) fn say_what_does_not_hold(report: &Report) -> bool {
     let mut broken = false;
@@ -15,24 +15,45 @@ pub(super) fn say_what_does_not_hold(report: &Report) -> bool {
         for (goal, figure) in report.asserts.iter().zip(&figures.asserted) {
             if let Some(why) = broken_by(goal, figure) {
                 broken = true;
-                output::say(&format_args!("error: {}: {goal} does not hold: {why}", strategy.shown()));
+                output::say(&format_args!("error: {}: {goal} {why}", strategy.shown()));
             }
         }
     }
     broken
 }
 
-/// Why a goal is not met; `None` when it is.
+/// That a goal is not met, or that it cannot be told, and why; `None` when it is met.
 fn broken_by(goal: &Goal, figure: &Result<Figure, String>) -> Option<String> {
     match figure {
         Ok(Figure { value, method: Method::Bounded { lower, upper } }) => {
             // It holds for certain where it does at both bounds.
             let at = [*value, *lower, *upper].into_iter().find(|value| !goal.goal().is_met(*value))?;
-            Some(format!("{} is between bounds, one of which is {}", goal.word(), shown(goal, at)))
+            Some(format!(
+                "does not hold: {} is between bounds, one of which is {}",
+                goal.word(),
+                shown(goal, at)
+            ))
+        }
+        Ok(Figure { value, method: Method::Simulated { low, high } }) => {
+            let [met, at_low, at_high] = [*value, *low, *high].map(|value| goal.goal().is_met(value));
+            let measured = format!(
+                "{} is {} of simulated jobs, from {} to {} with 95 % confidence",
+                goal.word(),
+                shown(goal, *value),
+                shown(goal, *low),
+                shown(goal, *high)
+            );
+            match (met, at_low, at_high) {
+                (true, true, true) => None,
+                (false, false, false) if low.is_finite() => Some(format!("does not hold: {measured}")),
+                _ => Some(format!("cannot be told: {measured}; more --jobs narrow that")),
+            }
         }
         Ok(Figure { value, .. }) if goal.goal().is_met(*value) => None,
-        Ok(Figure { value, .. }) => Some(format!("{} is {}", goal.word(), shown(goal, *value))),
-        Err(why) => Some(format!("{} is not known: {why}", goal.word())),
+        Ok(Figure { value, .. }) => {
+            Some(format!("does not hold: {} is {}", goal.word(), shown(goal, *value)))
+        }
+        Err(why) => Some(format!("does not hold: {} is not known: {why}", goal.word())),
     }
 }
 

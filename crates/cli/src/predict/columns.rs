@@ -61,8 +61,8 @@ pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
         verdict("complete", |figures| figures.complete.value);
         verdict("partial", |figures| figures.partial.value);
         verdict("failed", |figures| figures.failed.value);
-        if figures_of(rows).any(|figures| figures.never > 0.0) {
-            verdict("never", |figures| figures.never);
+        if figures_of(rows).any(|figures| figures.never.value > 0.0) {
+            verdict("never", |figures| figures.never.value);
         }
     }
     columns.extend(prices(rows));
@@ -76,7 +76,7 @@ pub(super) fn always_complete(rows: &[&Strategy]) -> bool {
 
 /// Whether any strategy sends copies.
 fn any_copies(rows: &[&Strategy]) -> bool {
-    figures_of(rows).any(|figures| figures.sends_copy != Ok(0.0))
+    figures_of(rows).any(|figures| figures.sends_copy.as_ref().map(|share| share.value) != Ok(0.0))
 }
 
 fn prices(rows: &[&Strategy]) -> Vec<Column> {
@@ -87,12 +87,13 @@ fn prices(rows: &[&Strategy]) -> Vec<Column> {
     };
     let mut columns = Vec::new();
     if any_copies(rows) {
-        columns.push(column("extra\nrequests", &|prices| Some(number::change(prices.extra_requests))));
-        columns.push(column("extra\nbusy", &|prices| prices.extra_busy.map(number::change)));
+        columns.push(column("extra\nrequests", &|prices| Some(number::change(prices.extra_requests.value))));
+        columns
+            .push(column("extra\nbusy", &|prices| prices.extra_busy.map(|busy| number::change(busy.value))));
     }
     let priced = |figures: &Figures| figures.prices.as_ref().is_ok_and(|prices| prices.cost.is_some());
     if figures_of(rows).any(priced) {
-        columns.push(column("cost", &|prices| prices.cost.map(number::amount)));
+        columns.push(column("cost", &|prices| prices.cost.map(|cost| number::amount(cost.value))));
     }
     columns
 }

@@ -61,17 +61,17 @@ fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
             figures.map(|figures| figures.complete.value),
             figures.map(|figures| figures.partial.value),
             figures.map(|figures| figures.failed.value),
-            figures.map(|figures| figures.never),
-            prices.map(|prices| prices.extra_requests),
-            prices.and_then(|prices| prices.extra_busy),
-            prices.and_then(|prices| prices.cost),
-            figures.and_then(|figures| figures.sends_copy.clone().ok()),
+            figures.map(|figures| figures.never.value),
+            prices.map(|prices| prices.extra_requests.value),
+            prices.and_then(|prices| Some(prices.extra_busy?.value)),
+            prices.and_then(|prices| Some(prices.cost?.value)),
+            figures.and_then(|figures| Some(figures.sends_copy.as_ref().ok()?.value)),
             Some(*slowest_percent),
             *fit_error,
         ]
         .map(number),
     );
     record.push(figures.map_or("", |figures| word(figures.method)).to_owned());
-    record.push(outlook.as_ref().err().map(|reasons| reasons.join("; ")).unwrap_or_default());
+    record.push(outlook.as_ref().map_or_else(|reasons| reasons, |figures| &figures.not_exact).join("; "));
     record
 }

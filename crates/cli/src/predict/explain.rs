@@ -177,8 +177,8 @@ fn with_copies(name: &str, subject: &Subject<'_>, copies: impl Fn(&Group) -> Opt
     let plan = GroupedPlan { groups, ..*plan };
     lever(name.to_owned(), subject, &plan, |law| {
         let Ok(prices) = law.prices(Cancellation::AtOnce) else { return "requests".to_owned() };
-        let busy = prices.extra_busy.map(|busy| format!(", {} busy", number::change(busy)));
-        format!("{} requests{}", number::change(prices.extra_requests), busy.unwrap_or_default())
+        let busy = prices.extra_busy.map(|busy| format!(", {} busy", number::change(busy.value)));
+        format!("{} requests{}", number::change(prices.extra_requests.value), busy.unwrap_or_default())
     })
 }
 

@@ -8,7 +8,7 @@ use fantail_planfile::{EarlierCopy, Shape};
 use serde::{Serialize, Serializer};
 
 use super::explain::{Explanation, Lever, Trap};
-use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, exact, required};
+use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, required};
 use super::request::Point;
 use super::solved::word;
 use crate::output;
@@ -77,12 +77,26 @@ struct Entry<'r> {
     /// Lower and upper bound of each figure that has no exact value, by the same paths; `null` is infinite.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     bounds: BTreeMap<String, [Option<f64>; 2]>,
+    /// Where each figure that is simulated truly lies, by the same paths; `null` is infinite or not known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    intervals: BTreeMap<String, [Option<f64>; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated: Option<SimulatedJobs>,
     assumes: &'r [String],
+    /// What an exact law does not include, so that figures are simulated, or there are none.
     not_included: &'r [String],
     /// Every figure that is `null`, and why it is.
     why_null: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<Explained<'r>>,
+}
+
+/// The jobs that figures are counted of.
+#[derive(Serialize)]
+struct SimulatedJobs {
+    jobs: u64,
+    seed: u64,
+    confidence: f64,
 }
 
 /// What would help, and what is easily misread.
@@ -168,11 +182,8 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
     let figures = strategy.outlook.as_ref().map_err(|_| "not predicted: see not_included".to_owned());
     let of = |get: &dyn Fn(&Figures) -> Result<Figure, String>| figures.clone().and_then(get);
     let share = |get: fn(&Figures) -> Figure| of(&|figures| Ok(get(figures)));
-    let price = |get: fn(&Prices) -> Result<f64, String>| {
-        of(&|figures| {
-            let prices = figures.prices.as_ref().map_err(String::clone)?;
-            get(prices).map(exact)
-        })
+    let price = |get: fn(&Prices) -> Result<Figure, String>| {
+        of(&|figures| get(figures.prices.as_ref().map_err(String::clone)?))
     };
     let central = |i: usize| figures.clone().map(|figures| figures.central[i]);
     let mut told = Told::default();
@@ -195,20 +206,29 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         complete: told.number("complete", share(|figures| figures.complete)),
         partial: told.number("partial", share(|figures| figures.partial)),
         failed: told.number("failed", share(|figures| figures.failed)),
-        never: told.number("never", share(|figures| exact(figures.never))),
+        never: told.number("never", share(|figures| figures.never)),
         extra_requests: told.number("extra_requests", price(|prices| Ok(prices.extra_requests))),
         extra_busy: told
             .number("extra_busy", price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned()))),
         cost: told.number("cost", price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned()))),
-        sends_copy: told.number("sends_copy", of(&|figures| figures.sends_copy.clone().map(exact))),
+        sends_copy: told.number("sends_copy", of(&|figures| figures.sends_copy.clone())),
         slowest_percent: strategy.slowest_percent,
         fit_error: strategy.fit_error,
         earlier_copy: strategy.earlier.as_ref().map(earlier_copy),
         method: figures.as_ref().ok().map(|figures| word(figures.method)),
         methods: told.methods,
         bounds: told.bounds,
+        intervals: told.intervals,
+        simulated: strategy.simulated().map(|simulated| SimulatedJobs {
+            jobs: simulated.jobs(),
+            seed: simulated.seed,
+            confidence: 0.95,
+        }),
         assumes: figures.as_ref().map_or(&[], |figures| &figures.assumes),
-        not_included: strategy.outlook.as_ref().err().map_or(&[], Vec::as_slice),
+        not_included: match &strategy.outlook {
+            Ok(figures) => &figures.not_exact,
+            Err(reasons) => reasons,
+        },
         why_null: told.why_null,
         explained: strategy.explanation.as_ref().map(explained),
     }
@@ -251,6 +271,7 @@ fn at(point: Point) -> At {
 struct Told {
     methods: BTreeMap<String, &'static str>,
     bounds: BTreeMap<String, [Option<f64>; 2]>,
+    intervals: BTreeMap<String, [Option<f64>; 2]>,
     why_null: BTreeMap<String, String>,
 }
 
@@ -261,6 +282,9 @@ impl Told {
             Ok(Figure { value, method }) => {
                 if let Method::Bounded { lower, upper } = method {
                     self.bounds.insert(path.to_owned(), [finite(lower), finite(upper)]);
+                }
+                if let Method::Simulated { low, high } = method {
+                    self.intervals.insert(path.to_owned(), [finite(low), finite(high)]);
                 }
                 if value.is_finite() {
                     self.methods.insert(path.to_owned(), word(method));

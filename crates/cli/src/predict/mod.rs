@@ -9,6 +9,7 @@ mod markdown;
 mod plots;
 mod report;
 mod request;
+mod simulated;
 mod solved;
 mod text;
 
@@ -36,6 +37,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if let (Some(path), Some(plot)) = (&args.plot, plot) {
         draw(path, &plot)?;
     }
+    if args.explain {
+        say_what_is_not_explained(&report);
+    }
     let missing = say_what_is_missing(&report);
     let broken = asserts::say_what_does_not_hold(&report);
     Ok(if missing {
@@ -55,6 +59,16 @@ fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
     std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
 }
 
+/// Says which strategies `--explain` has nothing to say of.
+fn say_what_is_not_explained(report: &Report) {
+    for strategy in report.strategies.iter().filter(|strategy| strategy.simulated().is_some()) {
+        let name = strategy.shown();
+        output::say(&format_args!(
+            "note: {name}: not explained: --explain is for plans with an exact law only"
+        ));
+    }
+}
+
 /// Says which strategies have no figures, and why; whether there are any.
 fn say_what_is_missing(report: &Report) -> bool {
     let mut missing = false;
@@ -63,7 +77,7 @@ fn say_what_is_missing(report: &Report) -> bool {
             missing = true;
             let reasons = reasons.join("; ");
             output::say(&format_args!(
-                "error: {}{}: not predicted: {reasons}; plans like it are not included yet",
+                "error: {}{}: not predicted: {reasons}",
                 strategy.shown(),
                 strategy.point.map(|point| format!(" at {} = {point}", point.variable())).unwrap_or_default()
             ));

@@ -8,6 +8,7 @@ use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
 
 use super::explain::{Explanation, Subject, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated};
+use super::simulated::{Effort, Simulated};
 use super::solved::Solved;
 use crate::{describe, number, output};
 
@@ -70,30 +71,32 @@ pub(super) struct Figures {
     pub(super) partial: Figure,
     pub(super) failed: Figure,
     /// Jobs that never end.
-    pub(super) never: f64,
+    pub(super) never: Figure,
     pub(super) prices: Result<Prices, String>,
-    pub(super) sends_copy: Result<f64, String>,
+    pub(super) sends_copy: Result<Figure, String>,
     /// How they were found; where there are several ways, the less exact one.
     pub(super) method: Method,
     pub(super) assumes: Vec<String>,
     /// What each assert is about, in their order, or why there is no such figure.
     pub(super) asserted: Vec<Result<Figure, String>>,
+    /// Why the plan has no exact law, where it is simulated.
+    pub(super) not_exact: Vec<String>,
 }
 
 impl Figures {
     /// Whether a quantile is finite and yet later than any time that is computed.
     pub(super) fn is_beyond(&self, quantile: usize) -> bool {
-        self.quantiles[quantile].value.is_infinite() && self.never == 0.0
+        self.quantiles[quantile].value.is_infinite() && self.never.value == 0.0
     }
 }
 
 /// What a plan costs beside time.
 pub(super) struct Prices {
-    pub(super) extra_requests: f64,
+    pub(super) extra_requests: Figure,
     /// `None` when the plan is busy for ever, with copies and without.
-    pub(super) extra_busy: Option<f64>,
+    pub(super) extra_busy: Option<Figure>,
     /// Money a job; `None` when no branch states a cost.
-    pub(super) cost: Option<f64>,
+    pub(super) cost: Option<Figure>,
 }
 
 impl Strategy {
@@ -101,13 +104,21 @@ impl Strategy {
     pub(super) fn shown(&self) -> String {
         output::printable(&self.name)
     }
+
+    /// The jobs that its figures are counted of, where it has no exact law.
+    pub(super) fn simulated(&self) -> Option<&Simulated> {
+        match &self.outlook.as_ref().ok()?.law {
+            Solved::Simulated(jobs) => Some(jobs),
+            _ => None,
+        }
+    }
 }
 
 impl Report {
     pub(super) fn new(request: Request, explain: bool) -> Report {
-        let Request { percentiles, percentiles_asked, asserts, shares, setting, strategies, points } =
+        let Request { percentiles, percentiles_asked, asserts, shares, effort, setting, strategies, points } =
             request;
-        let asked = Asked { percentiles: &percentiles, asserts: &asserts, shares, explain };
+        let asked = Asked { percentiles: &percentiles, asserts: &asserts, shares, effort, explain };
         let strategies = strategies.into_iter().map(|stated| strategy(stated, &asked)).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
         Report { setting, shares, labels, percentiles_asked, asserts, strategies, points }
@@ -134,12 +145,13 @@ struct Asked<'a> {
     percentiles: &'a [Percentile],
     asserts: &'a [Goal],
     shares: Dependence,
+    effort: Effort,
     explain: bool,
 }
 
 fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
-    let Asked { percentiles, asserts, shares, explain } = *asked;
-    let Stated { name, file, point, plan, shape, wait_for, fit_error, earlier, percentiles: fitted } = stated;
+    let Asked { percentiles, asserts, shares, effort, explain } = *asked;
+    let Stated { point, plan, shape, wait_for, percentiles: fitted, .. } = stated;
     let mut shaped = None;
     let (description, listed, plan, group_of, fitted, law) = match plan {
         Branches::Staged(plan, staged, form) => {
@@ -160,31 +172,39 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
                 _ => describe::plan(&plan),
             };
             let mut of_group = vec![None; grouped.groups.len()];
-            for (group, percentiles) in group_of.iter().zip(fitted) {
-                of_group[*group] = percentiles;
-            }
+            group_of.iter().zip(fitted).for_each(|(group, percentiles)| of_group[*group] = percentiles);
             let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
-            (Some(output::printable(&description)), Some(plan), grouped, group_of, of_group, law)
+            (Some(output::printable(&description)), Some((plan, laws)), grouped, group_of, of_group, law)
         }
     };
     // One branch after another: the last ones are not called once there are answers enough.
     let calls = if shape == Some(Shape::Sequential) { plan.k } else { plan.n() };
     let outlook = law
         .map_err(reasons)
-        .and_then(|law| figures(law, percentiles, asserts).map_err(|reason| vec![reason]));
-    let explained = outlook.as_ref().ok().filter(|_| explain);
+        .and_then(|law| figures(law, percentiles, asserts).map_err(|reason| vec![reason]))
+        .or_else(|reasons| {
+            let simulated = match &listed {
+                Some((plan, laws)) => {
+                    Simulated::new(plan, laws.clone(), (shares, stated.scenario.as_deref()), effort)
+                }
+                None => Simulated::counted(&plan, shares, effort),
+            };
+            counted(simulated, reasons, percentiles, asserts)
+        });
+    let explained = outlook.as_ref().ok().filter(|figures| explain && figures.not_exact.is_empty());
     let explanation = explained.and_then(|figures| {
-        let (stated, group_of, percentiles, plan) = (listed.as_deref(), &group_of[..], &fitted[..], &plan);
+        let (group_of, percentiles, plan) = (&group_of[..], &fitted[..], &plan);
+        let stated = listed.as_ref().map(|(plan, _)| &**plan);
         let shaped = shaped.as_deref();
         explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles, shaped })
     });
     Strategy {
-        name,
-        file,
+        name: stated.name,
+        file: stated.file,
         point,
         description,
-        fit_error,
-        earlier,
+        fit_error: stated.fit_error,
+        earlier: stated.earlier,
         calls,
         slowest_percent: outlook
             .as_ref()
@@ -195,6 +215,20 @@ fn strategy(stated: Stated, asked: &Asked<'_>) -> Strategy {
         explanation,
         plan,
         shape,
+    }
+}
+
+/// The figures of simulated jobs, of a plan that has no exact law for these reasons.
+fn counted(
+    simulated: Result<Simulated, String>,
+    reasons: Vec<String>,
+    percentiles: &[Percentile],
+    asserts: &[Goal],
+) -> Result<Figures, Vec<String>> {
+    let figures = simulated.and_then(|jobs| figures(Solved::Simulated(Box::new(jobs)), percentiles, asserts));
+    match figures {
+        Ok(figures) => Ok(Figures { not_exact: reasons, ..figures }),
+        Err(reason) => Err(reasons.into_iter().chain([reason]).collect()),
     }
 }
 
@@ -225,11 +259,11 @@ fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<
     let shares = law.shares()?;
     let [most, nearly_all] = CENTRAL.map(|share| law.central(share));
     let quantiles = percentiles.iter().map(|percentile| law.quantile(percentile.level()));
-    let mean_and_sd = law.mean_and_sd();
+    let (mean, sd) = law.mean_and_sd();
     let mut figures = Figures {
         quantiles: quantiles.collect::<Result<_, _>>()?,
-        mean: mean_and_sd.clone().map(|(mean, _)| mean),
-        sd: mean_and_sd.map(|(_, sd)| sd),
+        mean,
+        sd,
         complete: shares.complete,
         partial: shares.partial,
         failed: shares.failed,
@@ -239,6 +273,7 @@ fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<
         method: Method::Exact,
         assumes: law.assumptions().iter().map(|assumption| output::printable(assumption)).collect(),
         asserted: Vec::new(),
+        not_exact: Vec::new(),
         central: [most?, nearly_all?],
         law,
     };
@@ -251,19 +286,20 @@ fn figures(law: Solved, percentiles: &[Percentile], asserts: &[Goal]) -> Result<
 
 /// What a goal is about, or why there is no such figure.
 fn measured(measure: Measure, figures: &Figures) -> Result<Figure, String> {
-    let price = |get: fn(&Prices) -> Result<f64, String>| {
+    let price = |get: fn(&Prices) -> Result<Figure, String>| {
         let prices = figures.prices.as_ref().map_err(String::clone)?;
-        get(prices).map(exact)
+        get(prices)
     };
+    let settled = |figure: Figure| Figure { value: number::settled(figure.value), ..figure };
     match measure {
         Measure::Quantile(level) => figures.law.quantile(level),
         Measure::Mean => figures.mean.clone(),
         Measure::Complete => Ok(figures.complete),
         Measure::Partial => Ok(figures.partial),
         Measure::Failed => Ok(figures.failed),
-        Measure::ExtraRequests => price(|prices| Ok(number::settled(prices.extra_requests))),
+        Measure::ExtraRequests => price(|prices| Ok(prices.extra_requests)).map(settled),
         Measure::ExtraBusy => {
-            price(|prices| prices.extra_busy.map(number::settled).ok_or_else(|| BUSY_FOR_EVER.to_owned()))
+            price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())).map(settled)
         }
         Measure::Cost => price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())),
     }
@@ -283,9 +319,9 @@ impl From<fantail_model::Prices> for Prices {
     fn from(prices: fantail_model::Prices) -> Prices {
         // Adding zero makes a zero of a negative one, which an empty sum is.
         Prices {
-            extra_requests: prices.extra_requests + 0.0,
-            extra_busy: prices.extra_busy,
-            cost: prices.cost,
+            extra_requests: exact(prices.extra_requests + 0.0),
+            extra_busy: prices.extra_busy.map(exact),
+            cost: prices.cost.map(exact),
         }
     }
 }

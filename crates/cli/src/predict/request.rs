@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fantail_core::{Plan, Time, WaitFor};
+use fantail_model::sim::Scenario;
 use fantail_model::{Dependence, GroupedPlan, Law, StagedPlan};
 use fantail_planfile::{
     Config, EarlierCopy, Goal, Overrides, Percentile, PlanEntry, Problem, Problems, Shape, ShortForm,
     StatedLaw, Sweep, parse_law,
 };
 
+use super::simulated::Effort;
 use crate::args::{Format, MOST_BRANCHES, PredictArgs, TO_STDOUT, USUAL};
 use crate::failure::Failure;
 use crate::input::{PlanFile, Subject};
@@ -24,6 +26,8 @@ pub(super) struct Request {
     pub(super) asserts: Vec<Goal>,
     /// What the attempts of a job share.
     pub(super) shares: Dependence,
+    /// How plans are simulated that have no exact law.
+    pub(super) effort: Effort,
     /// The like branches that all strategies are about; `None` for plans of files.
     pub(super) setting: Option<Setting>,
     /// As many for each plan as the sweep has points.
@@ -92,6 +96,8 @@ pub(super) struct Stated {
     pub(super) earlier: Option<EarlierCopy>,
     /// The percentiles that a law was fitted to: of all branches that are counted, or of each that is listed.
     pub(super) percentiles: Vec<Fitted>,
+    /// The world of its file, where that states one.
+    pub(super) scenario: Option<Arc<Scenario>>,
 }
 
 /// A plan over branches that are counted or listed.
@@ -142,6 +148,7 @@ impl Request {
             percentiles_asked: args.percentiles != USUAL,
             asserts,
             shares: shares.unwrap_or(Dependence::NONE),
+            effort: Effort { jobs: args.jobs, seed: args.seed },
             setting,
             strategies,
             points: match sweep {
@@ -186,6 +193,7 @@ fn short(faults: &mut Faults, setting: &Setting, args: &PredictArgs) -> Vec<Stat
                     fit_error: law.fit_error,
                     earlier: at_point.earlier(&law.law),
                     percentiles: vec![law.percentiles.clone()],
+                    scenario: None,
                 }),
                 // What is wrong at one point mostly is at the next.
                 Err(problems) => {
@@ -404,9 +412,13 @@ fn from_file(
             }
         };
         plans.resize_with(config.plans.len(), Vec::new);
+        let scenario = config.simulated.map(|simulated| Arc::new(simulated.scenario));
         for (entry, plan) in config.plans.into_iter().zip(&mut plans) {
             match without_latency(&entry).as_slice() {
-                [] => plan.push(stated(entry, &file.name, deadline.map(Point::Deadline))),
+                [] => {
+                    let point = deadline.map(Point::Deadline);
+                    plan.push(Stated { scenario: scenario.clone(), ..stated(entry, &file.name, point) });
+                }
                 names => faults.0.push(no_latency(&file.name, entry.plan.name(), names)),
             }
         }
@@ -465,6 +477,7 @@ fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Stated {
             Box::new(entry.plan),
             entry.branches.into_iter().filter_map(|branch| branch.law).collect(),
         ),
+        scenario: None,
     }
 }
 

@@ -7,7 +7,8 @@ use fantail_model::{
     StagedJob, Verdicts,
 };
 
-use super::report::Prices;
+use super::report::{Prices, exact};
+use super::simulated::Simulated;
 
 /// A job that was solved.
 pub(super) enum Solved {
@@ -17,6 +18,8 @@ pub(super) enum Solved {
     Dependent { job: Box<DependentJob>, assumptions: Vec<String> },
     /// Branches that follow one another, and whether any of them has copies.
     Staged { job: Box<StagedJob>, copies: bool },
+    /// What has no exact law.
+    Simulated(Box<Simulated>),
 }
 
 /// Shares of jobs by how they end.
@@ -24,11 +27,13 @@ pub(super) struct Shares {
     pub(super) complete: Figure,
     pub(super) partial: Figure,
     pub(super) failed: Figure,
-    pub(super) never: f64,
+    pub(super) never: Figure,
 }
 
 /// Why there is no such figure.
 const IN_STAGES: &str = "not computed for branches that follow one another";
+/// Likewise.
+const NOT_SIMULATED: &str = "not estimated from simulated jobs";
 
 impl Solved {
     /// The law of like branches that share so much.
@@ -45,6 +50,7 @@ impl Solved {
             Solved::Job(law) => Ok(law.quantile(level)),
             Solved::Dependent { job, .. } => job.quantile(level).map_err(text),
             Solved::Staged { job, .. } => Ok(job.quantile(level)),
+            Solved::Simulated(jobs) => Ok(jobs.quantile(level)),
         }
     }
 
@@ -62,11 +68,12 @@ impl Solved {
         Ok((self.quantile(from)?, self.quantile(to)?))
     }
 
-    pub(super) fn mean_and_sd(&self) -> Result<(Figure, Figure), String> {
+    pub(super) fn mean_and_sd(&self) -> (Result<Figure, String>, Result<Figure, String>) {
         match self {
-            Solved::Job(law) => law.mean_and_sd().map_err(text),
-            Solved::Dependent { job, .. } => job.mean_and_sd().map_err(text),
-            Solved::Staged { job, .. } => Ok((job.mean(), job.sd())),
+            Solved::Job(law) => apart(law.mean_and_sd()),
+            Solved::Dependent { job, .. } => apart(job.mean_and_sd()),
+            Solved::Staged { job, .. } => (Ok(job.mean()), Ok(job.sd())),
+            Solved::Simulated(jobs) => (Ok(jobs.mean()), Err(NOT_SIMULATED.to_owned())),
         }
     }
 
@@ -74,16 +81,16 @@ impl Solved {
     pub(super) fn mode(&self) -> Option<f64> {
         match self {
             Solved::Job(law) => Some(law.mode().value),
-            Solved::Dependent { .. } | Solved::Staged { .. } => None,
+            Solved::Dependent { .. } | Solved::Staged { .. } | Solved::Simulated(_) => None,
         }
     }
 
-    /// `None` where there are bounds and no density.
+    /// `None` where there are bounds or counts and no density.
     pub(super) fn density(&self, t: f64) -> Option<f64> {
         match self {
             Solved::Job(law) => Some(law.density(t)),
             Solved::Dependent { job, .. } => Some(job.density(t).unwrap_or(f64::NAN)),
-            Solved::Staged { .. } => None,
+            Solved::Staged { .. } | Solved::Simulated(_) => None,
         }
     }
 
@@ -93,6 +100,7 @@ impl Solved {
             Solved::Job(law) => law.returned(t),
             Solved::Dependent { job, .. } => job.returned(t).unwrap_or(f64::NAN),
             Solved::Staged { job, .. } => job.returned(t).value,
+            Solved::Simulated(jobs) => jobs.returned(t),
         }
     }
 
@@ -102,6 +110,7 @@ impl Solved {
             Solved::Job(law) => law.waiting(t),
             Solved::Dependent { job, .. } => job.waiting(t).unwrap_or(f64::NAN),
             Solved::Staged { job, .. } => job.waiting(t).value,
+            Solved::Simulated(jobs) => 1.0 - jobs.returned(t),
         }
     }
 
@@ -115,9 +124,10 @@ impl Solved {
                     complete: verdicts.complete,
                     partial: verdicts.partial,
                     failed: verdicts.failed,
-                    never: verdicts.never,
+                    never: exact(verdicts.never),
                 })
             }
+            Solved::Simulated(jobs) => Ok(jobs.shares()),
         }
     }
 
@@ -127,20 +137,23 @@ impl Solved {
             Solved::Job(law) => law.prices(cancellation).map(Prices::from).map_err(text),
             Solved::Dependent { job, .. } => job.prices(cancellation).map(Prices::from).map_err(text),
             Solved::Staged { copies: false, .. } => {
-                Ok(Prices { extra_requests: 0.0, extra_busy: Some(0.0), cost: None })
+                Ok(Prices { extra_requests: exact(0.0), extra_busy: Some(exact(0.0)), cost: None })
             }
             Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+            // What losers do is the scenario's.
+            Solved::Simulated(jobs) => Ok(jobs.prices()),
         }
     }
 
     /// P(the job sends a copy).
-    pub(super) fn sends_copy(&self) -> Result<f64, String> {
+    pub(super) fn sends_copy(&self) -> Result<Figure, String> {
         match self {
             // Adding zero makes a zero of a negative one, which an empty sum is.
-            Solved::Job(law) => Ok(law.sends_copy() + 0.0),
-            Solved::Dependent { job, .. } => job.sends_copy().map(|share| share + 0.0).map_err(text),
-            Solved::Staged { copies: false, .. } => Ok(0.0),
+            Solved::Job(law) => Ok(exact(law.sends_copy() + 0.0)),
+            Solved::Dependent { job, .. } => job.sends_copy().map(|share| exact(share + 0.0)).map_err(text),
+            Solved::Staged { copies: false, .. } => Ok(exact(0.0)),
             Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+            Solved::Simulated(jobs) => Ok(jobs.sends_copy()),
         }
     }
 
@@ -148,7 +161,7 @@ impl Solved {
     pub(super) fn meets_slow_branch(&self, share: f64) -> Option<f64> {
         match self {
             Solved::Dependent { job, .. } => job.meets_slow_branch(share).ok(),
-            Solved::Job(_) | Solved::Staged { .. } => None,
+            Solved::Job(_) | Solved::Staged { .. } | Solved::Simulated(_) => None,
         }
     }
 
@@ -157,6 +170,7 @@ impl Solved {
             Solved::Job(law) => (law.assumptions(), &[][..]),
             Solved::Dependent { job, assumptions } => (job.assumptions(), assumptions.as_slice()),
             Solved::Staged { job, .. } => (job.assumptions(), &[][..]),
+            Solved::Simulated(jobs) => (&[][..], jobs.assumptions.as_slice()),
         };
         found.iter().map(ToString::to_string).chain(more.iter().cloned()).collect()
     }
@@ -169,7 +183,7 @@ impl From<Verdicts> for Shares {
             complete: figure(verdicts.complete),
             partial: figure(verdicts.partial),
             failed: figure(verdicts.failed),
-            never: verdicts.never,
+            never: exact(verdicts.never),
         }
     }
 }
@@ -179,8 +193,15 @@ pub(super) fn word(method: Method) -> &'static str {
     match method {
         Method::Exact => "exact",
         Method::Bounded { .. } => "bounded",
+        Method::Simulated { .. } => "simulated",
         _ => "not exact",
     }
+}
+
+/// Both of a pair, or for each why there is none.
+fn apart(both: Result<(Figure, Figure), impl Display>) -> (Result<Figure, String>, Result<Figure, String>) {
+    let both = both.map_err(text);
+    (both.clone().map(|both| both.0), both.map(|both| both.1))
 }
 
 fn text(error: impl Display) -> String {

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use super::columns::{Column, Subject, always_complete, columns};
 use super::explain::{Explanation, Lever};
 use super::report::{Figures, Report, Strategy};
-use super::solved::word;
+use super::solved::{Solved, word};
 use crate::{number, output};
 
 /// Renders for a terminal of `width` columns.
@@ -220,10 +220,10 @@ fn notes(report: &Report) -> Vec<String> {
     }
     for strategy in rows.iter().filter(|strategy| strategy.point.is_none()) {
         if let Ok(figures) = &strategy.outlook
-            && let Ok(share) = figures.sends_copy
-            && share > 0.0
+            && let Ok(share) = &figures.sends_copy
+            && share.value > 0.0
         {
-            let share = number::percent(share);
+            let share = number::percent(share.value);
             notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown()));
         }
     }
@@ -277,17 +277,35 @@ fn slowest(report: &Report) -> String {
     format!("Chance that a job meets a branch in that branch's slowest 1 %: {}.", chances.join(", "))
 }
 
-/// How figures were found: of bounded ones, how far the bounds of a time are apart at most.
+/// How figures were found: of bounded and simulated ones, how far the ends of a time are apart at most.
 fn found(figures: &Figures) -> String {
-    if !matches!(figures.method, Method::Bounded { .. }) {
-        return word(figures.method).to_owned();
-    }
     let width = |figure: &Figure| match figure.method {
         Method::Bounded { lower, upper } if figure.value > 0.0 => (upper - lower) / figure.value,
+        Method::Simulated { low, high } if low.is_nan() || high == f64::INFINITY => f64::INFINITY,
+        Method::Simulated { low, high } if figure.value > 0.0 => (high - low) / figure.value,
         _ => 0.0,
     };
-    let widest = figures.quantiles.iter().chain(&figures.mean).map(width).fold(0.0, f64::max);
-    format!("between bounds, which are at most {} apart for times", number::percent(widest))
+    let times = figures.quantiles.iter().chain(&figures.mean).filter(|time| time.value.is_finite());
+    let widest = times.map(width).fold(0.0, f64::max);
+    match &figures.law {
+        Solved::Simulated(jobs) => {
+            let count = number::count(jobs.jobs(), "job", "jobs");
+            let within = if widest.is_finite() {
+                format!("within intervals at most {} wide for times", number::percent(widest))
+            } else {
+                "too few to say how near all times are".to_owned()
+            };
+            format!(
+                "simulated, since {}: {count}, seed {}, with 95 % confidence {within}",
+                figures.not_exact.join("; "),
+                jobs.seed
+            )
+        }
+        _ if matches!(figures.method, Method::Bounded { .. }) => {
+            format!("between bounds, which are at most {} apart for times", number::percent(widest))
+        }
+        _ => word(figures.method).to_owned(),
+    }
 }
 
 /// How the figures were found and what they assume, once for strategies that share it.

@@ -100,7 +100,7 @@ Exit codes: 0 merged, 1 failure, 2 usage or invalid input.";
 const MOST_JOBS: u64 = 1_000_000_000_000;
 
 /// A number of jobs, like `100000` or `1e5`.
-fn jobs(text: &str) -> Result<u64, String> {
+pub(crate) fn jobs(text: &str) -> Result<u64, String> {
     match job(text)? {
         0 => Err("expected at least 1".to_owned()),
         jobs => Ok(jobs),

@@ -1,6 +1,6 @@
 //! Whether what is simulated can last: looked at before, since a queue that grows without end has no figures.
 
-use fantail_model::sim::{Bound, Load};
+use fantail_model::sim::{Bound, Load, Simulation};
 
 use super::inputs::Contender;
 use crate::failure::Failure;
@@ -29,6 +29,14 @@ pub(super) fn check(contenders: &[Contender]) -> anyhow::Result<()> {
     }
     let how = "expected fewer arrivals, more of it, or a deadline for every branch";
     Err(Failure::invalid(format_args!("{}\n{how}", endless.join("\n"))))
+}
+
+/// Why a simulation would have no figures, if so.
+pub(crate) fn endless(simulation: &Simulation) -> Option<String> {
+    let load =
+        simulation.loads().into_iter().find(|load| load.offered >= 1.0 && load.bound != Bound::Limit)?;
+    let bounded = simulation.plan().branches().iter().all(|branch| branch.deadline.is_some());
+    (!bounded).then(|| format!("{}: waits would grow without end", words(&load)))
 }
 
 fn words(load: &Load) -> String {

@@ -7,9 +7,9 @@ mod inputs;
 mod json;
 mod lanes;
 mod lanes_svg;
-mod load;
+pub(crate) mod load;
 mod part;
-mod play;
+pub(crate) mod play;
 mod table;
 
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
     load::check(&contenders)?;
     let range = args.jobs_range.clone().unwrap_or(0..args.jobs);
     whole_blocks(&contenders, &range)?;
-    let played = play::all(&contenders, &range, args.threads)?;
+    let played = play::contenders(&contenders, &range, args.threads)?;
     let part = Part::new(inputs, range, &played);
     if let Some(path) = &args.out {
         part.write(path)?;

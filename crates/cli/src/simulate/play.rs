@@ -18,9 +18,8 @@ pub(super) struct Played {
     pub(super) plain: Option<Summary>,
 }
 
-/// Plays these jobs of every contender, block by block: whoever is free takes the next one. Summaries are whole numbers
-/// that add up to the same in any order.
-pub(super) fn all(
+/// Plays these jobs of every contender.
+pub(super) fn contenders(
     contenders: &[Contender],
     jobs: &Range<u64>,
     threads: Option<u16>,
@@ -29,8 +28,23 @@ pub(super) fn all(
         .iter()
         .flat_map(|contender| std::iter::once(&contender.simulation).chain(&contender.plain))
         .collect();
+    let mut summaries = all(&simulations, jobs, threads)?.into_iter();
+    let mut next = || summaries.next().expect("there is one for each simulation");
+    Ok(contenders
+        .iter()
+        .map(|contender| Played { summary: next(), plain: contender.plain.is_some().then(&mut next) })
+        .collect())
+}
+
+/// Plays these jobs of every simulation, block by block: whoever is free takes the next one. Summaries are whole numbers
+/// that add up to the same in any order.
+pub(crate) fn all(
+    simulations: &[&Simulation],
+    jobs: &Range<u64>,
+    threads: Option<u16>,
+) -> Result<Vec<Summary>, SimError> {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let work = Work::new(&simulations, jobs);
+    let work = Work::new(simulations, jobs);
     // More of them than blocks would have nothing to do.
     let threads = (threads.map_or_else(cores, usize::from) as u64).min(work.count);
     let finished = thread::scope(|scope| {
@@ -44,12 +58,7 @@ pub(super) fn all(
             add(whole, part);
         }
     }
-    let mut wholes = wholes.into_iter().map(|whole| whole.expect("every range has a block"));
-    let mut next = || wholes.next().expect("there is one for each simulation");
-    Ok(contenders
-        .iter()
-        .map(|contender| Played { summary: next(), plain: contender.plain.is_some().then(&mut next) })
-        .collect())
+    Ok(wholes.into_iter().map(|whole| whole.expect("every range has a block")).collect())
 }
 
 /// Blocks of several simulations.

@@ -5,6 +5,7 @@
 use fantail_model::Group;
 use serde::{Serialize, Serializer};
 
+use super::load_test::{Compared, Measured, Tested};
 use super::report::{Report, Row, missed};
 use super::request::Origin;
 use super::text::held;
@@ -34,11 +35,33 @@ struct Document<'r> {
     frontier: Vec<Entry>,
     frontier_of: Option<String>,
     doubts: Vec<Doubted<'r>>,
+    /// Empty where the file has no scenario with queues, or the tuned plan no copies.
+    load_test: Vec<Loaded<'r>>,
     advice: &'r [String],
     assumes: &'r [String],
     fit_error: Option<f64>,
     method: &'static str,
     evaluations: u64,
+}
+
+/// What came of so many times the scenario's load.
+#[derive(Serialize)]
+struct Loaded<'r> {
+    load: f64,
+    /// Why there are no figures.
+    endless: Option<&'r str>,
+    goals: Vec<LoadedGoal<'r>>,
+}
+
+/// What a goal is about under load, simulated.
+#[derive(Serialize)]
+struct LoadedGoal<'r> {
+    goal: &'r str,
+    tuned: Option<f64>,
+    tuned_interval: [Option<f64>; 2],
+    without_copies: Option<f64>,
+    without_copies_interval: [Option<f64>; 2],
+    worse: bool,
 }
 
 /// A goal, and what is had of it.
@@ -123,12 +146,33 @@ fn document(report: &Report) -> Document<'_> {
         frontier: report.frontier.iter().map(|row| entry(report, row)).collect(),
         frontier_of: frontier_of.map(|goal| goal.word().to_owned()),
         doubts: doubted.collect(),
+        load_test: report.load_test.iter().map(|tested| loaded(report, tested)).collect(),
         advice: &report.advice,
         assumes: &report.assumes,
         fit_error: request.fit_error,
         method: "exact",
         evaluations: report.evaluations,
     }
+}
+
+fn loaded<'r>(report: &'r Report, tested: &'r Tested) -> Loaded<'r> {
+    let goal = |compared: &Compared| LoadedGoal {
+        goal: report.request.goals[compared.goal].as_str(),
+        tuned: finite(Some(compared.tuned.value)),
+        tuned_interval: ends(compared.tuned),
+        without_copies: finite(Some(compared.plain.value)),
+        without_copies_interval: ends(compared.plain),
+        worse: compared.worse,
+    };
+    Loaded {
+        load: tested.load,
+        endless: tested.compared.as_ref().err().map(String::as_str),
+        goals: tested.compared.iter().flatten().map(goal).collect(),
+    }
+}
+
+fn ends(measured: Measured) -> [Option<f64>; 2] {
+    [measured.interval.low, measured.interval.high].map(|end| finite(Some(end)))
 }
 
 fn asked(report: &Report) -> Vec<Asked<'_>> {

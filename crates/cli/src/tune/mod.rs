@@ -4,6 +4,7 @@ mod advice;
 mod columns;
 mod emit;
 mod json;
+mod load_test;
 mod report;
 mod request;
 mod rows;
@@ -24,7 +25,9 @@ use request::Request;
 pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let report = searched(Request::new(args)?)?;
     let file = match (&args.emit, &report.choice) {
-        (Some(path), Some(choice)) => Some((path, emit::text(&report, choice)?)),
+        (Some(path), Some(choice)) if report.worsens_under_load().is_none() => {
+            Some((path, emit::text(&report, choice)?))
+        }
         _ => None,
     };
     let rendered = match args.format {
@@ -43,12 +46,19 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
             emit::write(path, &text)?;
         }
     }
-    if report.choice.is_some() {
+    let worse = report.worsens_under_load();
+    if report.choice.is_some() && worse.is_none() {
         return Ok(ExitCode::SUCCESS);
     }
     let unwritten = args.emit.as_ref().map(|path| format!("; {} was not written", path.display()));
     let unwritten = unwritten.unwrap_or_default();
-    output::say(&format_args!("error: no plan was found that meets the goals{unwritten}"));
+    match worse {
+        Some(goal) => output::say(&format_args!(
+            "error: under the load of the scenario copies make {} worse{unwritten}",
+            goal.word()
+        )),
+        None => output::say(&format_args!("error: no plan was found that meets the goals{unwritten}")),
+    }
     Ok(ExitCode::from(3))
 }
 

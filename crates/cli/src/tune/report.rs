@@ -4,8 +4,9 @@ use fantail_model::tune::{Attainable, Measure, Tuned};
 use fantail_model::{Assumption, Cancellation, Change, Dependence, GroupedPlan, JobLaw, SolveError, solve};
 use fantail_planfile::Goal;
 
+use super::load_test::Tested;
 use super::request::{Origin, Request};
-use super::{advice, emit};
+use super::{advice, emit, load_test};
 
 /// The answer to a request.
 pub(super) struct Report {
@@ -23,6 +24,8 @@ pub(super) struct Report {
     pub(super) frontier_of: Measure,
     /// What becomes of the choice in a world that is other than stated.
     pub(super) doubts: Vec<Doubt>,
+    /// The choice under the load of its file's scenario; empty where that has no queues, or the choice no copies.
+    pub(super) load_test: Vec<Tested>,
     pub(super) advice: Vec<String>,
     /// What the figures take for granted.
     pub(super) assumes: Vec<String>,
@@ -62,6 +65,7 @@ impl Report {
             Some(row) => doubts(row.job.plan(), &request.goals)?,
             None => Vec::new(),
         };
+        let load_test = choice.as_ref().map(|choice| load_test::test(&request, choice)).transpose()?;
         let job = &choice.as_ref().unwrap_or(&plain).job;
         let assumes = assumptions(&request, job)?.iter().map(ToString::to_string).collect();
         let mut report = Report {
@@ -74,11 +78,19 @@ impl Report {
             frontier,
             frontier_of,
             doubts,
+            load_test: load_test.unwrap_or_default(),
             advice: Vec::new(),
             evaluations,
         };
         report.advice = advice::advice(&report)?;
         Ok(report)
+    }
+
+    /// The first goal whose measure copies make worse at the load that the scenario states.
+    pub(super) fn worsens_under_load(&self) -> Option<&Goal> {
+        let compared = self.load_test.first()?.compared.as_ref().ok()?;
+        let worse = compared.iter().find(|compared| compared.worse)?;
+        Some(&self.request.goals[worse.goal])
     }
 
     /// The plans with a name, in the order in which they are shown.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fantail_core::Plan;
 use fantail_core::plan::PPM;
+use fantail_model::sim::Scenario;
 use fantail_model::tune::{Levers, Measure, Price, Tuning};
 use fantail_model::{GroupedPlan, Law, NotIncluded, SolveError, solve};
 use fantail_planfile::{Config, Goal, PlanEntry, ShortForm, StatedLaw, parse_law};
@@ -35,6 +36,8 @@ pub(super) struct Stated {
     pub(super) path: PathBuf,
     pub(super) plan: Plan,
     pub(super) laws: Vec<Law>,
+    /// The world of the file, where it states one.
+    pub(super) scenario: Option<Scenario>,
     /// The group of each branch.
     pub(super) group_of: Vec<usize>,
 }
@@ -267,6 +270,7 @@ fn from_file(path: &Path, name: Option<&str>) -> anyhow::Result<Source> {
             path: path.to_owned(),
             plan: entry.plan.clone(),
             laws,
+            scenario: config.simulated.as_ref().map(|simulated| simulated.scenario.clone()),
             group_of,
         })),
     })

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::columns::{Column, NONE, columns, goal_columns};
 use super::report::{Report, missed};
 use super::request::Origin;
-use super::words;
+use super::{load_test, words};
 use crate::{describe, number, output};
 
 /// Renders for a terminal of `width` columns.
@@ -41,6 +41,22 @@ pub(super) fn render(report: &Report, width: usize) -> String {
         text.push('\n');
         add(&mut text, "The tuned plan, if something is other than stated:", width);
         doubts(&mut text, report, width);
+    }
+    if !report.load_test.is_empty() {
+        let jobs = number::count(load_test::JOBS, "job", "jobs");
+        let seed = load_test::SEED;
+        text.push('\n');
+        add(
+            &mut text,
+            &format!(
+                "The tuned plan under the scenario's load, simulated: {jobs}, seed {seed}; in parentheses where the figure \
+                 lies with 95 % confidence."
+            ),
+            width,
+        );
+        for line in report.load_test.iter().flat_map(|tested| tested.lines(&report.request.goals)) {
+            add(&mut text, &line, width);
+        }
     }
     text.push('\n');
     for line in report.advice.iter().chain(&notes(report)) {

@@ -1,6 +1,6 @@
 //! `--required`, `--at-least` and deadlines of plan files.
 
-use crate::support::{EIGHT, FIVE, Folder, column, json, number, only, refuses, rows, run, succeeds, text};
+use crate::support::{EIGHT, FIVE, Folder, column, json, number, only, refuses, rows, succeeds};
 
 /// S(2.5 s) of one call of [`FIVE`], by the log-normal that goes through its percentiles.
 const MISS: f64 = 0.008_685_491;
@@ -158,16 +158,15 @@ fn a_file_that_cannot_be_swept_says_why() {
 }
 
 #[test]
-fn a_point_of_a_sweep_without_figures_is_named() {
+fn a_point_of_a_sweep_without_an_exact_law_is_simulated() {
     let folder = Folder::new();
     let hedged = PLAN.replace("deadline = \"2.5s\"", "deadline = \"2.5s\"\nhedge = { after = \"p95\" }");
     let hedged = hedged.replace("latency =", "repeatable = true\nlatency =");
     let file = folder.file("plan.toml", &hedged);
-    let output = run(&[&file, "--sweep", "deadline=1s..3s:3", "-f", "csv"]);
-    assert_eq!(output.status.code(), Some(1));
-    let stderr = text(&output.stderr);
-    assert!(stderr.contains("enrich at deadline = 1s: not predicted: the hedge budget binds"), "{stderr}");
-    assert_eq!(text(&output.stdout).lines().count(), 4);
+    let rows = rows(&[&file, "--sweep", "deadline=1s..3s:3", "--jobs", "2e4"]);
+    let methods: Vec<&str> = rows.iter().map(|row| row["method"].as_str()).collect();
+    assert_eq!(methods, ["simulated", "simulated", "exact"]);
+    assert!(rows[0]["not_included"].contains("the hedge budget binds"), "{:?}", rows[0]);
 }
 
 #[test]

@@ -52,7 +52,11 @@ impl World<'_> {
         }
         let luck = &simulation.luck;
         let fate = luck.fate(subject, &spec.failures);
-        let work = if fate == Fate::Answer { luck.latency(subject) } else { luck.failure(subject, server) };
+        let answers = fate == Fate::Answer;
+        let reads = answers && spec.prefill > Time::ZERO && !self.seats[seat].read_at.contains(&server);
+        let prefill = if reads { luck.prefill(spec.prefill, number) } else { Time::ZERO };
+        let work = if answers { luck.latency(subject) } else { luck.failure(subject, server) };
+        let work = work.saturating_add(prefill);
         let of_branch = |(of, replica): &(u32, u32)| (*of == branch).then_some(*replica);
         let mut been_at = self.seats[seat].replicas.iter().filter_map(of_branch).collect();
         let random = |below| luck.replica(below, subject);
@@ -61,7 +65,7 @@ impl World<'_> {
             self.seats[seat].replicas.push((branch, replica));
         }
         let owner = Owner { seat, number, counts: self.seats[seat].counts, attempt };
-        Runs::Call(self.servers.call(server, replica, (owner, work, fate), self.now, &mut self.due))
+        Runs::Call(self.servers.call(server, replica, (owner, work, prefill, fate), self.now, &mut self.due))
     }
 
     /// What happens to an attempt after a time, unless the job cuts it before: then it needs no event, nor does what never
@@ -93,6 +97,14 @@ impl World<'_> {
     /// What was to happen does, unless its job or attempt is gone.
     pub(super) fn happen(&mut self, due: Due) {
         match due.what {
+            What::Prefilled(id) => {
+                if let Some((Owner { seat, number, attempt, .. }, server)) = self.servers.prefilled(id)
+                    && self.is_there(seat, number)
+                {
+                    self.seats[seat].read_at.push(server);
+                    self.tell(seat, Event::Primed(attempt));
+                }
+            }
             What::Served(id) => {
                 if let Some(served) = self.servers.served(id, self.now, &mut self.due) {
                     self.served(&served);

@@ -81,7 +81,7 @@ impl Simulation {
         }
     }
 
-    /// The mean time in service of a branch; infinite when it has none.
+    /// The mean time in service of a branch, which reads what it shares itself; infinite when it has none.
     fn service(&self, branch: usize, server: Option<&Server>) -> f64 {
         let mean = |law: &crate::Law| law.mean().unwrap_or(f64::INFINITY);
         let answer = mean(self.luck.law(branch));
@@ -90,6 +90,7 @@ impl Simulation {
         let failing = server.failures.retryable + server.failures.permanent;
         let failure = server.failures.law.as_ref().filter(|_| failing > 0.0).map_or(answer, mean);
         let slow = server.slow.as_ref().map_or(1.0, |slow| slow.share_of_speed(server.replicas));
-        (answer * (1.0 - failing) + failure * failing) * size / slow
+        let prefill = server.prefill.as_secs_f64();
+        ((answer + prefill) * (1.0 - failing) + failure * failing) * size / slow
     }
 }

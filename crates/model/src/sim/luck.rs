@@ -91,13 +91,20 @@ impl Luck {
     }
 
     fn sized(&self, subject: Subject, sampler: &Sampler) -> Time {
-        let time = self.dependent(subject, sampler);
-        let size = self.size.as_ref().map_or(1.0, |size| {
+        nearest(self.dependent(subject, sampler) * self.size(subject.job))
+    }
+
+    /// How long a call takes to read what the calls of its job share, given how long that is for a job of size 1.
+    pub(super) fn prefill(&self, prefill: Time, job: u64) -> Time {
+        nearest(prefill.as_secs_f64() * self.size(job))
+    }
+
+    fn size(&self, job: u64) -> f64 {
+        self.size.as_ref().map_or(1.0, |size| {
             // No attempt has this number, nor the draws that would go with it.
-            let of_job = Subject { attempt: u8::MAX, ..Subject::job(subject.job) };
+            let of_job = Subject { attempt: u8::MAX, ..Subject::job(job) };
             self.drawn(size, of_job, Purpose::Size)
-        });
-        nearest(time * size)
+        })
     }
 
     /// A time of this law, those of branches and copies as dependent as is stated.
@@ -178,7 +185,7 @@ impl Luck {
 }
 
 /// The nearest nanosecond, or never.
-fn nearest(seconds: f64) -> Time {
+pub(super) fn nearest(seconds: f64) -> Time {
     /// From here on floats are whole numbers.
     const WHOLE: f64 = (1_u64 << 52) as f64;
     let nanos = seconds * 1e9;

@@ -1,6 +1,37 @@
 //! Simulation: the same [`Job`](fantail_core::Job) machine that runs, over virtual time.
 //!
 //! Nothing here knows the solver, so that the agreement of the two says something of both.
+//!
+//! # In slices
+//!
+//! A page that may not block plays a few jobs whenever it is idle: summaries of slices add up, to the bit, to that of all, and
+//! each of them can be shown. Where jobs don't interact a slice may be any range, and takes as long as it has jobs. Where they
+//! do, it is a [block](Simulation::blocks), which is warmed up. Single jobs to be drawn as lanes are played again by their
+//! numbers, step by step.
+//!
+//! ```
+//! use fantail_core::{BranchSpec, Plan, PlanSpec};
+//! use fantail_model::sim::{Happened, Scenario, Simulation};
+//! use fantail_model::{Law, Level};
+//!
+//! let plan = Plan::new(PlanSpec::new("all", ["a", "b", "c"].map(BranchSpec::new).to_vec()))?;
+//! let simulation = Simulation::new(plan.into(), vec![Law::log_normal(1.0, 0.6)?; 3], Scenario::default(), 7)?;
+//!
+//! let slice = if simulation.jobs_interact() { Simulation::BLOCK } else { 250 };
+//! let (mut summary, mut next) = (simulation.run(0..0)?, 0);
+//! while next < 2_000 {
+//!     // What the page calls when it has time.
+//!     summary.merge(&simulation.run(next..next + slice)?);
+//!     next += slice;
+//!     let p99 = summary.quantile_interval(Level::above(0.01)?, Level::above(0.05)?);
+//!     assert!(p99.low <= p99.high);
+//! }
+//! assert_eq!(summary, simulation.run(0..next)?);
+//!
+//! let lanes = simulation.trace(7..8)?;
+//! assert!(matches!(lanes[0].steps.last(), Some(step) if step.what == Happened::Answered));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 
 mod arriving;
 mod blocks;
@@ -28,7 +59,7 @@ pub use error::SimError;
 pub use estimate::{Estimate, Interval, Share};
 pub use load::{Bound, Load};
 pub use scenario::{Arrivals, Credit, Scenario};
-pub use server::{Allows, Cancellation, Choice, Failures, Limit, RetryAfter, Server, Slow};
+pub use server::{Allows, Choice, Failures, Limit, RetryAfter, Server, Slow};
 pub use summary::{Outcomes, ServerUse, Summary, Verdicts, Waits};
 pub use trace::{Happened, Step, Trace};
 
@@ -136,6 +167,11 @@ impl Simulation {
     /// [`SimError::TooLong`] as for [`Simulation::run`].
     pub fn trace(&self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
         World::new(self).trace(jobs)
+    }
+
+    /// The plan that is played.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// The world that the jobs meet.

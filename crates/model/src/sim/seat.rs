@@ -24,6 +24,8 @@ pub(super) struct Seat {
     pub(super) wakes_at: Option<Time>,
     /// The replicas that its attempts went to, each with the branch.
     pub(super) replicas: Vec<(u32, u32)>,
+    /// The servers that have read what its calls share.
+    pub(super) read_at: Vec<u32>,
     /// The branches of attempts that were turned away.
     pub(super) turned_away: Vec<u32>,
     /// How long servers worked for it.
@@ -47,6 +49,7 @@ impl Seat {
             told: false,
             wakes_at: None,
             replicas: Vec::new(),
+            read_at: Vec::new(),
             turned_away: Vec::new(),
             busy: Time::ZERO,
             started_at: Time::ZERO,
@@ -58,6 +61,7 @@ impl Seat {
     pub(super) fn take(&mut self, number: u64, counts: bool, now: Time) {
         (self.number, self.alive, self.counts, self.started_at) = (number, true, counts, now);
         self.replicas.clear();
+        self.read_at.clear();
         self.turned_away.clear();
         self.busy = Time::ZERO;
     }

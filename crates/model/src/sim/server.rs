@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fantail_core::{Rate, Time};
 
 use super::SimError;
-use crate::Law;
+use crate::{Cancellation, Law};
 
 /// What serves one or several branches of a plan.
 ///
@@ -31,7 +31,10 @@ pub struct Server {
     pub limit: Option<Limit>,
     /// When it is slow. `None`: never.
     pub slow: Option<Slow>,
-    /// What becomes of a call that nobody waits for any more.
+    /// How much longer a call takes to its answer that comes before any call of its job has been worked on for as long: to
+    /// read what all of them share, a prompt's prefix, which is cheap once it was read. Zero: they share nothing.
+    pub prefill: Time,
+    /// When a call that nobody waits for any more leaves the queue, or its slot.
     pub cancellation: Cancellation,
 }
 
@@ -112,18 +115,6 @@ pub struct Slow {
     pub replicas: Option<u32>,
 }
 
-/// What becomes of a call that its caller has dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cancellation {
-    /// It leaves the queue, or its slot, at once.
-    #[default]
-    AtOnce,
-    /// It does so after this time, if it is not served by then.
-    After(Time),
-    /// It is served to its end.
-    Never,
-}
-
 impl Server {
     /// One that never queues, fails or turns away: the law of a branch and nothing else.
     pub fn new(name: impl Into<String>) -> Server {
@@ -136,6 +127,7 @@ impl Server {
             failures: Failures::default(),
             limit: None,
             slow: None,
+            prefill: Time::ZERO,
             cancellation: Cancellation::AtOnce,
         }
     }
@@ -164,6 +156,14 @@ impl Server {
         }
         if retryable + permanent > 1.0 {
             return fault("failures", retryable + permanent, "at most 1");
+        }
+        if self.prefill > Time::LONGEST {
+            return fault("prefill", self.prefill.as_secs_f64(), "at most 365 days");
+        }
+        if let Cancellation::After(lag) = self.cancellation
+            && (lag.is_nan() || lag < 0.0)
+        {
+            return fault("cancellation", lag, "0 or more seconds");
         }
         if let Some(Limit { allows, .. }) = &self.limit {
             let (calls, per) = match allows {

@@ -9,9 +9,11 @@ use core::mem;
 use fantail_core::job::{AttemptId, Class};
 use fantail_core::{Limiter, LimiterSpec, Time};
 
+use super::luck::nearest;
 use super::meter::Meter;
-use super::server::{Allows, Cancellation, Choice, Limit, RetryAfter, Server};
+use super::server::{Allows, Choice, Limit, RetryAfter, Server};
 use super::world::{Due, What};
+use crate::Cancellation;
 
 /// The state of all servers.
 pub(super) struct Servers<'a> {
@@ -67,6 +69,8 @@ struct Call {
     server: u32,
     replica: u32,
     work: Time,
+    /// How much of the work reads what the calls of its job share; zero when that was read before.
+    prefill: Time,
     fate: Fate,
     serving_since: Option<Time>,
 }
@@ -211,7 +215,7 @@ impl<'a> Servers<'a> {
         &mut self,
         server: u32,
         replica: u32,
-        (owner, work, fate): (Owner, Time, Fate),
+        (owner, work, prefill, fate): (Owner, Time, Time, Fate),
         now: Time,
         due: &mut Dues,
     ) -> CallId {
@@ -223,6 +227,7 @@ impl<'a> Servers<'a> {
             server,
             replica,
             work,
+            prefill,
             fate,
             serving_since: None,
         };
@@ -251,13 +256,18 @@ impl<'a> Servers<'a> {
         Some(Served { owner: call.owner, fate: call.fate, wanted: call.wanted, worked })
     }
 
+    /// A call has read what the calls of its job share: whose it is, and the server; `None` when it was gone before.
+    pub(super) fn prefilled(&self, id: CallId) -> Option<(Owner, u32)> {
+        self.alive(id).map(|call| (call.owner, call.server))
+    }
+
     /// Nobody waits for a call any more.
     pub(super) fn drop_call(&mut self, id: CallId, now: Time, due: &mut Dues) -> Dropped {
         let Some(call) = self.alive(id).copied() else { return Dropped::Gone(Time::ZERO) };
         let spec = &self.specs[call.server as usize];
         let lag = match spec.cancellation {
             Cancellation::AtOnce => Time::ZERO,
-            Cancellation::After(lag) => lag,
+            Cancellation::After(lag) => nearest(lag),
             Cancellation::Never => Time::MAX,
         };
         if lag == Time::ZERO {
@@ -322,11 +332,17 @@ impl<'a> Servers<'a> {
         let state = &mut self.states[call.server as usize];
         state.replicas[call.replica as usize].serving += 1;
         state.serving.set(now, state.serving.level() + 1);
-        let at = served_by(&self.specs[call.server as usize], now, call.work, call.replica);
-        if at < Time::MAX {
-            let Owner { seat, number, .. } = call.owner;
-            due.push(Reverse(Due { at, number, what: What::Served(id), seat }));
+        let Owner { seat, number, .. } = call.owner;
+        let mut after = |work, what| {
+            let at = served_by(&self.specs[call.server as usize], now, work, call.replica);
+            if at < Time::MAX {
+                due.push(Reverse(Due { at, number, what, seat }));
+            }
+        };
+        if call.prefill > Time::ZERO {
+            after(call.prefill, What::Prefilled(id));
         }
+        after(call.work, What::Served(id));
     }
 
     /// Takes a call from its queue or slot, where the next one begins; how long it was worked on.

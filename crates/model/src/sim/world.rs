@@ -64,6 +64,8 @@ pub(super) enum What {
     Ends(AttemptId, Fate),
     /// An attempt learns that it was turned away, and when to come back if it does.
     TurnedAway(AttemptId, Option<Time>),
+    /// A call has read what the calls of its job share.
+    Prefilled(CallId),
     /// A call was served to its end.
     Served(CallId),
     /// A call that was dropped leaves.

@@ -25,6 +25,13 @@ pub enum Method {
         /// The figure is not more; may be infinite.
         upper: f64,
     },
+    /// Of simulated jobs, with where the true figure lies.
+    Simulated {
+        /// With 95 % confidence the figure is not less; not a number where there are too few jobs to say.
+        low: f64,
+        /// With the same confidence it is not more; may be infinite.
+        high: f64,
+    },
 }
 
 /// A number with how it was found.

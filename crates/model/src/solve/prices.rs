@@ -11,6 +11,7 @@ use crate::order;
 use crate::special::complement;
 
 /// How long a loser runs on: an attempt that has not ended when its branch has answered or given up, or its job has ended.
+/// At a [server](crate::sim::Server) it leaves the queue, or its slot, when it stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Cancellation {
     /// It stops at that instant.

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use fantail_core::{Hedge, PlanSpec, Time};
-use fantail_model::sim::{Arrivals, Cancellation, Credit, Scenario, Server, Simulation, Summary};
-use fantail_model::{Dependence, Law, Level};
+use fantail_model::sim::{Arrivals, Credit, Scenario, Server, Simulation, Summary};
+use fantail_model::{Cancellation, Dependence, Law, Level};
 
 use crate::{assert_holds, branches, confidence, played};
 

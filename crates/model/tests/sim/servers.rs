@@ -1,12 +1,12 @@
 //! Servers: queues with known times, and what else happens to calls there.
 
 use fantail_core::job::Refusal;
-use fantail_core::{BranchSpec, Hedge, LimiterSpec, Plan, PlanSpec, Rate, Time};
+use fantail_core::{BranchSpec, Hedge, Leader, LimiterSpec, Plan, PlanSpec, Rate, Time};
 use fantail_model::sim::{
-    Allows, Arrivals, Cancellation, Choice, Credit, Failures, Limit, RetryAfter, Scenario, Server, SimError,
-    Simulation, Slow,
+    Allows, Arrivals, Choice, Credit, Failures, Limit, RetryAfter, Scenario, Server, SimError, Simulation,
+    Slow,
 };
-use fantail_model::{Dependence, GroupedPlan, Law, Level};
+use fantail_model::{Cancellation, Dependence, GroupedPlan, Law, Level};
 
 use crate::{assert_holds, branches, confidence, played};
 
@@ -237,7 +237,7 @@ fn what_a_dropped_call_costs_depends_on_when_it_stops() {
     let lag = 0.5;
     for (cancellation, expected) in [
         (Cancellation::AtOnce, 1.0),
-        (Cancellation::After(Time::from_secs_f64(lag).unwrap()), 2.0 - (-lag).exp()),
+        (Cancellation::After(lag), 2.0 - (-lag).exp()),
         (Cancellation::Never, 2.0),
     ] {
         let busy = busy(cancellation);
@@ -318,4 +318,23 @@ fn what_makes_no_server_is_refused_with_value_and_bound() {
         "server queue: distance of slow periods: got 2, expected more than their length, or else a factor: it would always \
          stand still",
     );
+}
+
+/// Five calls of 1 s that share a prompt of 2 s: all that come before it was read by one of them read it too.
+#[test]
+fn a_shared_prompt_is_read_by_all_who_do_not_wait_for_it() {
+    let check = |head_start: Option<u64>, returns: f64, busy: f64| {
+        let leader = head_start.map(|seconds| Leader { branch: 0, head_start: Time::from_secs(seconds) });
+        let spec = PlanSpec { leader, ..PlanSpec::new("prompt", crate::branches(5)) };
+        let server = Server { prefill: Time::from_secs(2), ..Server::new("llm") };
+        let scenario = Scenario { servers: vec![server], ..crate::scenario(Arrivals::OneAtATime) };
+        let laws = vec![Law::empirical(&[1.0], &[]).unwrap(); 5];
+        let simulation = Simulation::new(Plan::new(spec).unwrap().into(), laws, scenario, 1).unwrap();
+        let summary = simulation.run(0..3).unwrap();
+        assert_eq!((summary.mean().value, summary.busy().value), (returns, busy), "{head_start:?}");
+    };
+    check(None, 3.0, 5.0 * 3.0);
+    check(Some(10), 3.0, 3.0 + 4.0 * 1.0);
+    // Whoever does not wait long enough reads it once more.
+    check(Some(1), 4.0, 5.0 * 3.0);
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use fantail_core::{Rate, Time};
 use fantail_model::sim::{
-    Allows, Arrivals, Cancellation, Choice, Failures, Limit, RetryAfter, Scenario, Server, Simulation, Slow,
+    Allows, Arrivals, Choice, Failures, Limit, RetryAfter, Scenario, Server, Simulation, Slow,
 };
-use fantail_model::{Dependence, Law};
+use fantail_model::{Cancellation, Dependence, Law};
 use toml::de::DeValue;
 
 use super::plan::PlanDraft;
@@ -147,6 +147,9 @@ fn server(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>]) -
     server.failures = failures(reader, table);
     server.limit = limit(reader, table);
     server.slow = reader.read(table, "slow", slow).map(|slow| slow.value);
+    if let Some(prefill) = reader.read(table, "prefill", Reader::time) {
+        server.prefill = prefill.value;
+    }
     if let Some(cancellation) = reader.read(table, "cancellation", cancellation) {
         server.cancellation = cancellation.value;
     }
@@ -297,7 +300,7 @@ fn cancellation(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Cancellati
     match reader.text_of(entry) {
         Some(text) if text.str == "at once" => Some(Cancellation::AtOnce),
         Some(text) if text.str == "never" => Some(Cancellation::Never),
-        Some(_) => reader.time(entry).map(Cancellation::After),
+        Some(_) => reader.time(entry).map(|lag| Cancellation::After(lag.as_secs_f64())),
         None => {
             reader.mismatch(entry, "\"at once\", \"never\", or a duration in quotes, like \"50ms\"");
             None

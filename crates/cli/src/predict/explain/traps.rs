@@ -72,15 +72,16 @@ fn permits(subject: &Subject<'_>) -> Option<Trap> {
 /// More requests are not as much more work.
 fn copies_price(subject: &Subject<'_>) -> Option<Trap> {
     let prices = subject.figures.prices.as_ref().ok()?;
-    let busy = prices.extra_busy.filter(|_| prices.extra_requests > 0.0)?;
+    let requests = prices.extra_requests.value;
+    let busy = prices.extra_busy.filter(|_| requests > 0.0)?.value;
     let mut text = format!(
         "{} requests are {} busy time, since the loser of two attempts stops at once.",
-        number::change(prices.extra_requests),
+        number::change(requests),
         number::change(busy)
     );
-    let mut figures = vec![("extra_requests", prices.extra_requests), ("extra_busy", busy)];
+    let mut figures = vec![("extra_requests", requests), ("extra_busy", busy)];
     if let Some(more) =
-        subject.figures.law.prices(Cancellation::Never).ok().and_then(|prices| prices.extra_busy)
+        subject.figures.law.prices(Cancellation::Never).ok().and_then(|prices| Some(prices.extra_busy?.value))
     {
         write!(text, " Where losers run on, it is {}.", number::change(more))
             .expect("a string takes every write");

@@ -67,8 +67,8 @@ pub(super) fn verdicts(report: &Report) -> anyhow::Result<Vec<Panel>> {
             ("partial", Box::new(|figures| figures.partial.value)),
             ("failed", Box::new(|figures| figures.failed.value)),
         ];
-        if rows.iter().any(|(_, figures)| figures.never > 0.0) {
-            shares.push(("never end", Box::new(|figures| figures.never)));
+        if rows.iter().any(|(_, figures)| figures.never.value > 0.0) {
+            shares.push(("never end", Box::new(|figures| figures.never.value)));
         }
         let curve = |(i, (word, share)): (usize, (&str, Measure))| Curve {
             name: word.to_owned(),
