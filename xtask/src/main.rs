@@ -2,6 +2,7 @@
 //!
 //! The rules that the repository keeps about itself are not chores but tests: see `tests/tidy`.
 
+use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
@@ -27,11 +28,21 @@ enum Chore {
         #[arg(long)]
         heavy: bool,
     },
+    /// Build the lab's page and put it where it is committed; `cargo xtask web --help` says more
+    ///
+    /// A program of its own, so that nobody else waits for what it is made of.
+    #[command(disable_help_flag = true)]
+    Web {
+        /// Passed on
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
 }
 
 fn main() -> Result<ExitCode> {
     match Cli::parse().chore {
         Chore::Test { heavy } => run(all_tests(heavy)),
+        Chore::Web { args } => run(web(&args)),
     }
 }
 
@@ -39,8 +50,7 @@ fn main() -> Result<ExitCode> {
 const SEED: &str = "PROPTEST_RNG_SEED";
 
 fn all_tests(heavy: bool) -> Command {
-    // Under `cargo xtask`, CARGO is the very cargo that built this program.
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = cargo();
     command.args(["test", "--release", "--workspace", "--no-fail-fast"]);
     if heavy {
         command.env("FANTAIL_HEAVY", "1");
@@ -48,6 +58,17 @@ fn all_tests(heavy: bool) -> Command {
         command.env(SEED, "1");
     }
     command
+}
+
+fn web(args: &[OsString]) -> Command {
+    let mut command = cargo();
+    command.args(["run", "--quiet", "--release", "--package", "xtask-web", "--"]).args(args);
+    command
+}
+
+/// Under `cargo xtask`, the very cargo that built this program.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Runs `command` to its end and passes its exit code on; an end by a signal counts as 1.

@@ -4,11 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fantail_report::predict::{self, MOST_BRANCHES, USUAL};
 
 use crate::simulate::args::{MergeArgs, SimulateArgs, jobs};
-
-/// The largest number of branches that `-n` takes.
-pub(crate) const MOST_BRANCHES: u32 = 1_000_000_000;
 
 /// Predicts, checks and serves fan-outs: jobs that call many branches at once and wait for them.
 #[derive(Debug, Parser)]
@@ -25,6 +23,7 @@ Examples:
   fantail simulate plan.toml --jobs 1e6
   fantail check plan.toml
   fantail serve --demo
+  fantail lab
 
 Exit codes: 0 done, 1 failure, 2 usage or invalid input, 3 a goal is not met.
 `fantail help COMMAND` has more on each command.";
@@ -37,6 +36,7 @@ pub(crate) enum Command {
     Simulate(SimulateArgs),
     Merge(MergeArgs),
     Serve(ServeArgs),
+    Lab(LabArgs),
     Completions(CompletionsArgs),
 }
 
@@ -55,9 +55,6 @@ Examples:
   fantail check plans/*.toml && echo fine
 
 Exit codes: 0 all files are valid, 2 one of them is unreadable or invalid.";
-
-/// The percentiles that nobody has to ask for.
-pub(crate) const USUAL: &str = "p50,p90,p95,p99,p99.9";
 
 /// Computes how long jobs take, how they end and what copies cost.
 #[derive(Debug, clap::Args)]
@@ -179,6 +176,19 @@ pub(crate) enum View {
     Tail,
     Times,
     Verdicts,
+}
+
+impl From<View> for predict::View {
+    fn from(view: View) -> predict::View {
+        match view {
+            View::Law => predict::View::Law,
+            View::Pdf => predict::View::Pdf,
+            View::Cdf => predict::View::Cdf,
+            View::Tail => predict::View::Tail,
+            View::Times => predict::View::Times,
+            View::Verdicts => predict::View::Verdicts,
+        }
+    }
 }
 
 const PREDICT_HELP: &str = "\
@@ -331,6 +341,30 @@ jobs in flight finish; a second Ctrl-C ends at once. Warnings go to standard err
 says more.
 
 Exit codes: 0 drained, 1 failure (a port in use, say), 2 usage or invalid input, 130 ended by a second Ctrl-C.";
+
+/// Shows a page where the tail of a fan-out can be touched: exact figures, runs, and your own latencies.
+#[derive(Debug, clap::Args)]
+#[command(after_help = LAB_HELP)]
+pub(crate) struct LabArgs {
+    /// Port on this machine; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+
+    /// Write the page into FILE, to be opened from there, and serve nothing.
+    #[arg(long, value_name = "FILE.html", conflicts_with = "port")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+const LAB_HELP: &str = "\
+Examples:
+  fantail lab
+  fantail lab --port 8000
+  fantail lab --save lab.html
+
+Prints the address of the page and serves it until Ctrl-C. The page asks nobody for anything: what you paste or drop stays \
+in it.
+
+Exit codes: 0 ended or written, 1 failure (a port in use, say), 2 usage.";
 
 /// Whether the demo sends documents by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

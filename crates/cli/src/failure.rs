@@ -3,28 +3,27 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use fantail_report::Invalid;
+
 use crate::output;
 
 /// An end that has an exit code of its own. Any other error is a failure: exit code 1.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Wrong usage, or input that is unreadable or invalid. Exit code 2.
-    Invalid(String),
     /// Nobody reads the output any more, as under `| head -1`. Quiet, exit code 0.
     ClosedPipe,
 }
 
 impl Failure {
-    /// Invalid input, as an error.
+    /// Wrong usage, or input that is unreadable or invalid, as an error. Exit code 2.
     pub(crate) fn invalid(message: impl fmt::Display) -> anyhow::Error {
-        Failure::Invalid(message.to_string()).into()
+        Invalid::new(message).into()
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Invalid(message) => f.write_str(message),
             Failure::ClosedPipe => f.write_str("nobody reads the output"),
         }
     }
@@ -36,7 +35,7 @@ impl std::error::Error for Failure {}
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let code = match error.downcast_ref() {
         Some(Failure::ClosedPipe) => return ExitCode::SUCCESS,
-        Some(Failure::Invalid(_)) => ExitCode::from(2),
+        None if error.is::<Invalid>() => ExitCode::from(2),
         None => ExitCode::FAILURE,
     };
     output::say(&format_args!("error: {error:#}"));

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use fantail_planfile::{Config, Overrides, Problems};
+use fantail_planfile::{Config, Overrides};
+use fantail_report::Source;
 
 use crate::failure::Failure;
 
@@ -45,37 +46,16 @@ impl Subject<'_> {
     }
 }
 
-/// Reads one plan file.
+/// Reads what one plan file states.
 ///
 /// The error is invalid input, with everything that is wrong with the file.
 pub(crate) fn config(path: &Path) -> anyhow::Result<Config> {
-    PlanFile::read(path)?.config(&Overrides::default())
+    Ok(source(path)?.config(&Overrides::default())?)
 }
 
-/// The text of a plan file.
-pub(crate) struct PlanFile {
-    pub(crate) name: String,
-    bytes: Vec<u8>,
-}
-
-impl PlanFile {
-    /// The error is invalid input.
-    pub(crate) fn read(path: &Path) -> anyhow::Result<PlanFile> {
-        let name = path.display().to_string();
-        Ok(PlanFile { name, bytes: bytes(path)? })
-    }
-
-    /// What it states, but for `overrides`.
-    ///
-    /// The error is invalid input, with everything that is wrong with the file.
-    pub(crate) fn config(&self, overrides: &Overrides) -> anyhow::Result<Config> {
-        self.parse(overrides).map_err(|problems| Failure::invalid(counted(&problems)))
-    }
-
-    /// The same, with what is wrong as it was found.
-    pub(crate) fn parse(&self, overrides: &Overrides) -> Result<Config, Problems> {
-        Config::parse_with(&self.name, &self.bytes, overrides)
-    }
+/// Reads the text of a plan file. The error is invalid input.
+pub(crate) fn source(path: &Path) -> anyhow::Result<Source> {
+    Ok(Source { name: path.display().to_string(), bytes: bytes(path)? })
 }
 
 /// The bytes of a file. The error is invalid input.
@@ -111,12 +91,4 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(message));
     }
     Ok(bytes)
-}
-
-/// The problems, headed by their number when there are several.
-fn counted(problems: &Problems) -> String {
-    match problems.iter().len() {
-        1 => problems.to_string(),
-        count => format!("{count} problems in {}\n{problems}", problems.source_name()),
-    }
 }

@@ -3,20 +3,20 @@
 mod args;
 mod check;
 mod completions;
-mod describe;
 mod failure;
 mod input;
-mod number;
+mod lab;
 mod output;
-mod plot;
 mod predict;
 mod serve;
 mod simulate;
+mod terminal;
 mod tune;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use fantail_report::{describe, number};
 
 use args::{Args, Command};
 
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Merge(args) => simulate::merge(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Lab(args) => lab::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
     result.unwrap_or_else(|error| failure::report(&error))

@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use anyhow::Context;
 use console::{Style, Term};
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
 use crate::failure::Failure;
 
@@ -57,66 +56,4 @@ pub(crate) fn stderr_has_colors() -> bool {
 /// Whether the user wants no colours, whatever else is set; see <https://no-color.org>.
 fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-}
-
-/// `text` with what is no character to be seen escaped: control characters, which a terminal would obey, and the two
-/// that no XML document may have.
-pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::new();
-    for char in text.chars() {
-        if char.is_control() || matches!(char, '\u{fffe}' | '\u{ffff}') {
-            shown.extend(char.escape_default());
-        } else {
-            shown.push(char);
-        }
-    }
-    shown
-}
-
-/// Breaks `text` between words into lines of at most `width` columns, all but the first one indented by `indent`.
-pub(crate) fn fold(text: &str, width: usize, indent: usize) -> String {
-    let mut folded = String::new();
-    let mut column = 0;
-    let mut words = text.split(' ').peekable();
-    while let Some(word) = words.next() {
-        // A number stays with its percent sign.
-        let sign = words.peek().filter(|next| next.starts_with('%')).map_or(0, |sign| 1 + sign.width());
-        let breaks = column + 1 + word.width() + sign > width && !word.starts_with('%');
-        if column > 0 && breaks {
-            folded.push('\n');
-            folded.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if column > 0 {
-            folded.push(' ');
-            column += 1;
-        }
-        folded.push_str(word);
-        column += word.width();
-    }
-    folded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{fold, printable};
-
-    #[test]
-    fn what_would_act_on_a_terminal_or_break_a_document_is_escaped() {
-        let check = |text, shown| assert_eq!(printable(text), shown);
-        check("läge <b> 漢字", "läge <b> 漢字");
-        check("x\u{7}\u{1b}[31m", "x\\u{7}\\u{1b}[31m");
-        check("a\nb\u{9b}\u{ffff}", "a\\nb\\u{9b}\\u{ffff}");
-    }
-
-    #[test]
-    fn lines_break_between_words() {
-        let check = |text, width, folded| assert_eq!(fold(text, width, 2), folded);
-        check("", 5, "");
-        check("one two", 7, "one two");
-        check("one two three", 7, "one two\n  three");
-        check("incomprehensible words", 5, "incomprehensible\n  words");
-        check("one 4.9 % two", 9, "one 4.9 %\n  two");
-        check("one 4.9 % two", 8, "one\n  4.9 %\n  two");
-        check("5 µs 漢字 x", 7, "5 µs\n  漢字\n  x");
-    }
 }

@@ -11,13 +11,14 @@ use axum::{Json, Router};
 use fantail::Limiters;
 use fantail::backfill::Store;
 use http::StatusCode;
+use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::backfill::Queue;
 use crate::data::Data;
 use crate::live::LiveStatus;
-use crate::stats::Report;
+use crate::stats::{Measured, Report};
 
 /// What the admin port tells of.
 #[derive(Debug)]
@@ -26,6 +27,16 @@ pub(crate) struct Admin {
     pub(crate) limiters: Limiters,
     pub(crate) stopping: CancellationToken,
     pub(crate) started: Instant,
+    pub(crate) file: Option<PlanFile>,
+}
+
+/// A plan file as it was read.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanFile {
+    /// What it is called.
+    pub name: String,
+    /// What it says.
+    pub text: String,
 }
 
 impl Admin {
@@ -34,6 +45,8 @@ impl Admin {
             .route("/livez", get(async || "ok\n"))
             .route("/readyz", get(readyz))
             .route("/status.json", get(status))
+            .route("/served.json", get(served))
+            .route("/config", get(config))
             .with_state(admin)
     }
 }
@@ -44,6 +57,31 @@ async fn readyz(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
     } else {
         (StatusCode::OK, "ready\n")
     }
+}
+
+/// The plan file.
+async fn config(State(admin): State<Arc<Admin>>) -> impl IntoResponse {
+    match &admin.file {
+        Some(file) => Ok(([(CONTENT_TYPE, "application/toml")], file.text.clone())),
+        None => Err((StatusCode::NOT_FOUND, "not known\n")),
+    }
+}
+
+/// What the lab's page shows beside its own figures: the plan file, and what was measured of its plans.
+#[derive(Serialize)]
+struct ServedBody {
+    file: Option<PlanFile>,
+    since_s: f64,
+    plans: Vec<Measured>,
+}
+
+async fn served(State(admin): State<Arc<Admin>>) -> Json<ServedBody> {
+    let plans = admin.data.served.values();
+    Json(ServedBody {
+        file: admin.file.clone(),
+        since_s: admin.started.elapsed().as_secs_f64(),
+        plans: plans.map(|served| served.stats.measured(served.plan().name())).collect(),
+    })
 }
 
 #[derive(Serialize)]

@@ -14,10 +14,11 @@ use fantail_stores::{OpenError, SqliteStore};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::admin::Admin;
+use crate::admin::{Admin, PlanFile};
 use crate::backfill::Queue;
 use crate::data::{Data, MAX_JOBS, Served};
 use crate::listener::Listener;
+use crate::pages::{self, Page};
 use crate::stats::Counter;
 use crate::upstream::Upstream;
 
@@ -33,12 +34,22 @@ pub struct ServeOptions {
     pub admin: SocketAddr,
     /// The file of the backfill queue. Default: none, which only a file without backfill can do with.
     pub store: Option<PathBuf>,
+    /// The plan file, for the admin port to show. Default: none.
+    pub file: Option<PlanFile>,
+    /// What the admin port serves beside its own. Default: nothing. A path that is its own, or there twice, panics.
+    pub pages: Vec<Page>,
 }
 
 impl Default for ServeOptions {
     fn default() -> ServeOptions {
         let loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        ServeOptions { listen: loopback(8080), admin: loopback(9901), store: None }
+        ServeOptions {
+            listen: loopback(8080),
+            admin: loopback(9901),
+            store: None,
+            file: None,
+            pages: Vec::new(),
+        }
     }
 }
 
@@ -110,7 +121,8 @@ impl std::error::Error for ServeError {
 ///     url = "http://127.0.0.1:9001/{id}"
 /// "#)?;
 /// let any: std::net::SocketAddr = "127.0.0.1:0".parse()?;
-/// let gateway = Gateway::bind(config, ServeOptions { listen: any, admin: any, store: None }).await?;
+/// let options = ServeOptions { listen: any, admin: any, ..ServeOptions::default() };
+/// let gateway = Gateway::bind(config, options).await?;
 /// println!("ready: http://{}", gateway.addr());
 /// // In a program: a future that ends on SIGTERM or Ctrl-C.
 /// gateway.serve(async {}).await;
@@ -123,6 +135,8 @@ pub struct Gateway {
     limiters: Limiters,
     listener: Listener,
     admin_listener: Listener,
+    file: Option<PlanFile>,
+    pages: Vec<Page>,
 }
 
 impl Gateway {
@@ -137,10 +151,10 @@ impl Gateway {
             return Err(ServeError::NothingToServe);
         }
         let needs_store = entries().find(|entry| entry.backfill.is_some());
-        let store = match (needs_store, options.store) {
+        let store = match (needs_store, &options.store) {
             (None, _) => None,
             (Some(entry), None) => return Err(ServeError::NoStore { plan: entry.plan.name().to_owned() }),
-            (Some(_), Some(path)) => Some(SqliteStore::open(&path).map_err(ServeError::Store)?),
+            (Some(_), Some(path)) => Some(SqliteStore::open(path).map_err(ServeError::Store)?),
         };
         let listener = bind("data", options.listen).await?;
         let admin_listener = bind("admin", options.admin).await?;
@@ -155,7 +169,8 @@ impl Gateway {
             shed: Counter::default(),
             config,
         };
-        Ok(Gateway { data: Arc::new(data), limiters, listener, admin_listener })
+        let ServeOptions { file, pages, .. } = options;
+        Ok(Gateway { data: Arc::new(data), limiters, listener, admin_listener, file, pages })
     }
 
     /// The address of the data port, with the port that was free when port 0 was asked for.
@@ -178,9 +193,11 @@ impl Gateway {
             limiters: self.limiters,
             stopping: stopping.clone(),
             started: Instant::now(),
+            file: self.file,
         });
+        let admin = Admin::router(admin).merge(pages::router(self.pages));
         // The admin port outlives the data port, so that a drain can be watched.
-        let admin = self.admin_listener.serve(Admin::router(admin), stopped.clone(), Duration::ZERO);
+        let admin = self.admin_listener.serve(admin, stopped.clone(), Duration::ZERO);
         let data = self.listener.serve(Data::router(Arc::clone(&self.data)), stopping.clone(), DRAIN_TIMEOUT);
         let backfill = async {
             if let Some(queue) = &self.data.queue {

@@ -34,12 +34,15 @@ pub mod demo;
 mod gateway;
 mod listener;
 mod live;
+mod pages;
 mod problem;
 mod random;
 mod stats;
 mod trace;
 mod upstream;
 
+pub use admin::PlanFile;
 pub use data::{MAX_JOBS, MAX_REQUEST_BYTES, SCHEMA};
 pub use gateway::{DRAIN_TIMEOUT, Gateway, ServeError, ServeOptions};
+pub use pages::{Page, Pages};
 pub use upstream::{IDEMPOTENCY_KEY, MAX_ANSWER_BYTES, TIME_LEFT};

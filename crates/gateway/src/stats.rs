@@ -66,6 +66,17 @@ impl Stats {
         Running { stats: self, ended: false }
     }
 
+    /// How long jobs took and how they ended, under the name of their plan.
+    pub(crate) fn measured(&self, name: &str) -> Measured {
+        let Report { jobs, shares, elapsed_s, .. } = self.report(false);
+        Measured {
+            name: name.to_owned(),
+            jobs: jobs.complete + jobs.partial + jobs.failed,
+            quantiles_s: elapsed_s,
+            shares,
+        }
+    }
+
     /// What there is to report; of the holdout too, if the plan has one.
     pub(crate) fn report(&self, holdout: bool) -> Report {
         let (complete, partial, failed) = (self.complete.get(), self.partial.get(), self.failed.get());
@@ -177,6 +188,17 @@ pub(crate) struct Report {
     /// Of those among them that started no copies; `null` when the plan has no holdout.
     holdout_elapsed_s: Option<Quantiles>,
     ledger: LedgerBody,
+}
+
+/// What was measured of a plan since the gateway started, in the words of a prediction.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measured {
+    name: String,
+    /// Those with a verdict.
+    jobs: u64,
+    quantiles_s: Quantiles,
+    #[serde(flatten)]
+    shares: Shares,
 }
 
 #[derive(Debug, Serialize)]

@@ -27,13 +27,25 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer { name: "fantail-samples", uses: &["fantail-core"], outside: None },
     Layer {
+        name: "fantail-report",
+        uses: &["fantail-core", "fantail-model", "fantail-planfile"],
+        outside: None,
+    },
+    Layer {
+        name: "fantail-lab",
+        uses: &["fantail-core", "fantail-model", "fantail-planfile", "fantail-report", "fantail-samples"],
+        outside: None,
+    },
+    Layer {
         name: "fantail-cli",
         uses: &[
             "fantail",
             "fantail-core",
             "fantail-gateway",
+            "fantail-lab",
             "fantail-model",
             "fantail-planfile",
+            "fantail-report",
             "fantail-samples",
             "fantail-stores",
         ],
@@ -41,6 +53,7 @@ pub(crate) const LAYERS: &[Layer] = &[
     },
     Layer { name: "fantail-bench", uses: &["fantail", "fantail-core", "fantail-model"], outside: None },
     Layer { name: "xtask", uses: &[], outside: None },
+    Layer { name: "xtask-web", uses: &[], outside: None },
 ];
 
 /// What the sources under `path` never mention, and what its absence buys: a lone name as any part of a path, a longer

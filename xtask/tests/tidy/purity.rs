@@ -11,7 +11,7 @@ use crate::{Finding, check, keep};
 const NO_STD: &[&str] = &["crates/core/", "crates/model/"];
 
 /// With std, but with none of what `WORLD` names.
-const NO_WORLD: &[&str] = &["crates/planfile/", "crates/samples/"];
+const NO_WORLD: &[&str] = &["crates/lab/", "crates/planfile/", "crates/report/", "crates/samples/"];
 
 const WORLD: &[&str] =
     &["std::env", "std::fs", "std::io", "std::net", "std::os", "std::process", "std::thread", "std::time"];

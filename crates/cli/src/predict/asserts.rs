@@ -3,8 +3,8 @@
 use fantail_model::{Figure, Method, tune};
 use fantail_planfile::Goal;
 
-use super::report::Report;
 use crate::{number, output};
+use fantail_report::predict::Report;
 
 /// Says which asserts do not hold or cannot be told, with figure and bound; whether there are any. Strategies without figures are not
 /// looked at.

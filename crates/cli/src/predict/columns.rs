@@ -1,7 +1,7 @@
 //! What the tables for people show: the columns that say anything about the strategies at hand.
 
-use super::report::{Figures, Prices, Report, Strategy};
 use crate::number;
+use fantail_report::predict::{Figures, Prices, Report, Strategy};
 
 /// A column with one cell a strategy.
 pub(super) struct Column {

@@ -4,7 +4,7 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use super::columns::columns;
-use super::report::Report;
+use fantail_report::predict::Report;
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
     let columns = columns(report, &report.rows());

@@ -2,35 +2,31 @@
 
 mod asserts;
 mod columns;
-mod csv;
-mod explain;
-mod json;
 mod markdown;
-mod plots;
-mod report;
-mod request;
-mod simulated;
-mod solved;
 mod text;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use fantail_report::plot::Plot;
+use fantail_report::predict::{Effort, Report, Words};
+use fantail_report::{Flags, Invalid, Source};
 
 use crate::args::{Format, PredictArgs, TO_STDOUT};
-use crate::output;
-use crate::plot::Plot;
-use report::Report;
-use request::Request;
+use crate::failure::Failure;
+use crate::input::Subject;
+use crate::simulate::play;
+use crate::{input, output, terminal};
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let report = Report::new(Request::new(args)?, args.explain);
-    let plot = args.plot.as_ref().map(|_| plots::plot(&report, args.view)).transpose()?.flatten();
+    let report = Report::new(&words(args)?, &play::on_all_cores)?;
+    let view = args.view.map(Into::into);
+    let plot = args.plot.as_ref().map(|_| report.plot(view)).transpose()?.flatten();
     let rendered = match args.format {
         Format::Text => text::render(&report, output::width()).into_bytes(),
-        Format::Json => json::render(&report)?,
-        Format::Csv => csv::render(&report)?,
+        Format::Json => report.json(),
+        Format::Csv => report.csv(),
         Format::Md => markdown::render(&report),
     };
     output::print(rendered)?;
@@ -51,10 +47,56 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     })
 }
 
+const WHAT: &str = "predict what? Name a plan file, or state the branches:
+  fantail predict plan.toml
+  fantail predict -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy all --strategy first:5";
+
+/// What the command line asks for.
+///
+/// The error is invalid input: files that cannot be read, and flags that contradict each other.
+fn words(args: &PredictArgs) -> anyhow::Result<Words> {
+    let subject = Subject {
+        file: args.files.first().map(PathBuf::as_path),
+        n: args.n,
+        latency: args.latency.as_deref(),
+        strategy: args.strategies.first().map(String::as_str),
+    };
+    subject.check(WHAT).map_err(Failure::invalid)?;
+    let mut faults = Vec::new();
+    let read = args.files.iter().map(|path| input::source(path));
+    let files: Vec<Source> =
+        read.filter_map(|file| file.map_err(|e| faults.push(e.to_string())).ok()).collect();
+    if args.plot.as_deref() == Some(Path::new(TO_STDOUT)) && args.format != Format::Text {
+        faults.push("--plot - draws below the text; expected --format text, or a file".to_owned());
+    }
+    if args.explain && matches!(args.format, Format::Csv | Format::Md) {
+        faults.push("--explain is prose; expected --format text or json".to_owned());
+    }
+    if !faults.is_empty() {
+        return Err(Invalid::new(faults.join("\n\n")).into());
+    }
+    Ok(Words {
+        files,
+        n: args.n,
+        latency: args.latency.clone(),
+        law: None,
+        strategies: args.strategies.clone(),
+        flags: Flags { at_least: args.at_least, required: args.required.clone(), rho: args.rho.clone() },
+        sweep: args.sweep.clone(),
+        percentiles: args.percentiles.clone(),
+        asserts: args.asserts.clone(),
+        effort: Effort { jobs: args.jobs, seed: args.seed },
+        explain: args.explain,
+    })
+}
+
 /// Draws into a file, or below the text.
 fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
     if path == Path::new(TO_STDOUT) {
-        return output::print(format!("\n{}", plot.text(output::width(), output::stdout_has_colors())));
+        return output::print(format!(
+            "\n{}",
+            terminal::render(plot, output::width(), output::stdout_has_colors())
+        ));
     }
     std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
 }

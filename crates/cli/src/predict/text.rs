@@ -5,21 +5,22 @@ use std::fmt::Write;
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use fantail_core::Time;
-use fantail_model::{Dependence, Figure, Method};
+use fantail_model::{Figure, Method};
 use fantail_planfile::EarlierCopy;
+use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Subject, always_complete, columns};
-use super::explain::{Explanation, Lever};
-use super::report::{Figures, Report, Strategy};
-use super::solved::{Solved, word};
 use crate::{number, output};
+use fantail_report::predict::word;
+use fantail_report::predict::{Explanation, Lever};
+use fantail_report::predict::{Figures, Report, Strategy};
 
 /// Renders for a terminal of `width` columns.
 pub(super) fn render(report: &Report, width: usize) -> String {
     let mut text = String::new();
-    for line in subjects(report) {
-        writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
+    for line in report.subjects() {
+        writeln!(text, "{}", fold(&line, width, 2)).expect("a string takes every write");
     }
     if report.is_sweep() {
         for curve in report.curves() {
@@ -35,7 +36,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
     }
     text.push('\n');
     for line in notes(report) {
-        writeln!(text, "{}", output::fold(&line, width, 2)).expect("a string takes every write");
+        writeln!(text, "{}", fold(&line, width, 2)).expect("a string takes every write");
     }
     for strategy in &report.strategies {
         if let Some(explanation) = &strategy.explanation {
@@ -74,7 +75,7 @@ fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, wi
         text.push_str("Nothing that was tried helps.\n");
     }
     for trap in traps {
-        writeln!(text, "{}", output::fold(&format!("- {}", trap.text), width, 2))
+        writeln!(text, "{}", fold(&format!("- {}", trap.text), width, 2))
             .expect("a string takes every write");
     }
 }
@@ -98,47 +99,6 @@ fn tables(text: &mut String, columns: Vec<Column>, width: usize) {
         }
         text.push_str(&table(&names, block));
     }
-}
-
-/// What the table is about.
-pub(super) fn subjects(report: &Report) -> Vec<String> {
-    if let Some(setting) = &report.setting {
-        let branches = match setting.n {
-            Some(n) => number::count(n.into(), "branch", "branches, each"),
-            None => "Branches, each".to_owned(),
-        };
-        let ends = report
-            .strategies
-            .first()
-            .and_then(|first| first.point)
-            .zip(report.strategies.last().and_then(|last| last.point));
-        let sweep =
-            ends.map(|(from, to)| format!("; {} from {from} to {to}", from.variable())).unwrap_or_default();
-        return vec![format!("{branches} {}{sweep}", output::printable(&setting.latency))]
-            .into_iter()
-            .chain(shared(report))
-            .collect();
-    }
-    let name_width = report.strategies.iter().map(|strategy| strategy.shown().width()).max().unwrap_or(0);
-    let line = |strategy: &Strategy| {
-        let name = strategy.shown();
-        let padding = " ".repeat(name_width - name.width());
-        let description = strategy.description.as_deref().unwrap_or_default();
-        format!("{name}{padding}  {description}")
-    };
-    let lines: Vec<String> = if report.is_sweep() {
-        report.curves().into_iter().map(|curve| line(&curve[0])).collect()
-    } else {
-        report.strategies.iter().map(line).collect()
-    };
-    lines.into_iter().chain(shared(report)).collect()
-}
-
-/// What calls share.
-fn shared(report: &Report) -> Option<String> {
-    let shares = report.shares;
-    let words = format!("Shared luck: {} by a job, {} by a branch", shares.job(), shares.branch());
-    (shares != Dependence::NONE).then_some(words)
 }
 
 /// Columns side by side as far as `width` goes: all of them, else subject by subject, else as many as fit.
@@ -287,8 +247,8 @@ fn found(figures: &Figures) -> String {
     };
     let times = figures.quantiles.iter().chain(&figures.mean).filter(|time| time.value.is_finite());
     let widest = times.map(width).fold(0.0, f64::max);
-    match &figures.law {
-        Solved::Simulated(jobs) => {
+    match figures.simulated() {
+        Some(jobs) => {
             let count = number::count(jobs.jobs(), "job", "jobs");
             let within = if widest.is_finite() {
                 format!("within intervals at most {} wide for times", number::percent(widest))

@@ -1,7 +1,7 @@
 //! `fantail serve`: plans over HTTP, until told to stop.
 
 mod demo;
-mod stop;
+pub(crate) mod stop;
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use fantail_gateway::{Gateway, ServeError, ServeOptions};
+use fantail_gateway::{Gateway, PlanFile, ServeError, ServeOptions};
+use fantail_planfile::Overrides;
+use fantail_report::Source;
 use tracing_subscriber::EnvFilter;
 
 use crate::args::ServeArgs;
 use crate::failure::Failure;
-use crate::{input, output};
+use crate::{input, lab, output};
 use stop::Stop;
 
 /// The store of a gateway that was not told of another.
@@ -31,7 +33,8 @@ pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
 }
 
 async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
-    let config = input::config(file)?;
+    let source = input::source(file)?;
+    let config = source.config(&Overrides::default())?;
     let routes: Vec<String> = config
         .plans
         .iter()
@@ -40,7 +43,7 @@ async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
     let backfills = config.plans.iter().any(|entry| entry.route.is_some() && entry.backfill.is_some());
     let store = args.store.clone().unwrap_or_else(|| PathBuf::from(STORE));
     let stop = Stop::listen()?;
-    let options = options(args, store.clone())?;
+    let options = options(args, store.clone(), &source)?;
     let gateway = Gateway::bind(config, options).await.map_err(refused)?;
     for route in &routes {
         output::say(route);
@@ -54,9 +57,11 @@ async fn serve_file(file: &Path, args: &ServeArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn options(args: &ServeArgs, store: PathBuf) -> anyhow::Result<ServeOptions> {
+fn options(args: &ServeArgs, store: PathBuf, source: &Source) -> anyhow::Result<ServeOptions> {
     let (listen, admin) = (address("--listen", &args.listen)?, address("--admin", &args.admin)?);
-    Ok(ServeOptions { listen, admin, store: Some(store) })
+    let text = String::from_utf8_lossy(&source.bytes).into_owned();
+    let file = Some(PlanFile { name: source.name.clone(), text });
+    Ok(ServeOptions { listen, admin, store: Some(store), file, pages: lab::beside(source) })
 }
 
 /// The first address that a host and a port stand for.

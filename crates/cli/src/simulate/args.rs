@@ -25,6 +25,18 @@ pub(crate) struct SimulateArgs {
     #[arg(short, long = "strategy", value_name = "PLAN")]
     pub(crate) strategies: Vec<String>,
 
+    /// The fewest answers that a result may hold, as for `predict`.
+    #[arg(long, value_name = "K", requires = "latency")]
+    pub(crate) at_least: Option<u32>,
+
+    /// How many branches a result has to hold, as for `predict`.
+    #[arg(long, value_name = "COUNT", requires = "latency")]
+    pub(crate) required: Option<String>,
+
+    /// How much of the luck of a call is shared, like `job=0.2,branch=0.3`, as for `predict`.
+    #[arg(long, value_name = "SHARES", requires = "latency")]
+    pub(crate) rho: Option<String>,
+
     /// How many jobs of each plan, like 1e6.
     #[arg(short, long, value_name = "N", default_value = "1e5", value_parser = jobs)]
     pub(crate) jobs: u64,

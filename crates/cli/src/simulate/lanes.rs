@@ -5,10 +5,11 @@ use std::fmt::Write;
 use fantail_core::Time;
 use fantail_core::job::{AttemptId, Failure, Verdict};
 use fantail_model::sim::{Happened, Simulation, Step, Trace};
+use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
-use super::inputs::Contender;
 use crate::number;
+use fantail_report::simulate::Contender;
 
 /// One job, attempt by attempt.
 pub(super) struct Job {
@@ -169,7 +170,7 @@ pub(super) fn text(lanes: &Job, width: usize) -> String {
     let labels = lanes.lanes.iter().map(|lane| lane.label.width()).max().unwrap_or(0);
     let ends = lanes.lanes.iter().map(|lane| lane.end.width()).max().unwrap_or(0);
     let room = width.saturating_sub(labels + ends + 4).clamp(10, 100);
-    let mut text = crate::output::fold(&lanes.title, width, 2);
+    let mut text = fold(&lanes.title, width, 2);
     for lane in &lanes.lanes {
         let mut cells = vec![' '; room];
         for span in &lane.spans {

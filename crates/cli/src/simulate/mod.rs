@@ -1,31 +1,29 @@
 //! `fantail simulate` and `fantail merge`: jobs of plans side by side, over virtual time.
 
 pub(crate) mod args;
-mod csv;
-mod figures;
-mod inputs;
-mod json;
 mod lanes;
 mod lanes_svg;
-pub(crate) mod load;
+mod load;
 mod part;
 pub(crate) mod play;
 mod table;
 
 use std::fs;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use fantail_model::sim::Simulation;
 use fantail_planfile::Percentile;
+use fantail_report::Flags;
+use fantail_report::simulate::{Contender, File, Inputs, Report};
 
 use crate::args::Format;
 use crate::failure::Failure;
-use crate::output;
+use crate::input::Subject;
+use crate::{input, output};
 use args::{MergeArgs, SimulateArgs};
-use figures::Report;
-use inputs::{Contender, Inputs};
 use part::Part;
 
 pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
@@ -35,7 +33,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
             "--trace prints text: expected --trace-svg FILE.svg beside another --format",
         ));
     }
-    let inputs = Inputs::read(args)?;
+    let inputs = inputs(args)?;
     let contenders = inputs.contenders()?;
     load::check(&contenders)?;
     let range = args.jobs_range.clone().unwrap_or(0..args.jobs);
@@ -46,10 +44,33 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
         part.write(path)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let report = Report::new(&part.title(), &percentiles, &contenders, &played, &part);
+    let report = Report::new(&percentiles, &part.inputs, &part.jobs, &contenders, &played);
     print(&report, args.format)?;
     trace(args, &contenders)?;
     Ok(ExitCode::SUCCESS)
+}
+
+const WHAT: &str = "simulate what? Name a plan file, or state the branches:
+  fantail simulate plan.toml --jobs 1e5
+  fantail simulate -n 8 --latency p50=0.8s,p95=1.5s,p99=2.4s --strategy all --strategy first:5";
+
+/// What the command line asks for. The error is invalid input: files that cannot be read.
+fn inputs(args: &SimulateArgs) -> anyhow::Result<Inputs> {
+    let subject = Subject {
+        file: args.files.first().map(PathBuf::as_path),
+        n: args.n,
+        latency: args.latency.as_deref(),
+        strategy: args.strategies.first().map(String::as_str),
+    };
+    subject.check(WHAT).map_err(Failure::invalid)?;
+    let mut files = Vec::new();
+    for path in &args.files {
+        let text = String::from_utf8_lossy(&input::bytes(path)?).into_owned();
+        files.push(File { name: path.display().to_string(), text });
+    }
+    let flags = Flags { at_least: args.at_least, required: args.required.clone(), rho: args.rho.clone() };
+    let (latency, strategies) = (args.latency.clone(), args.strategies.clone());
+    Ok(Inputs { seed: args.seed, files, n: args.n, latency, strategies, flags })
 }
 
 /// Shows single jobs of every contender: as text below the table, or as a picture.
@@ -76,15 +97,15 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<ExitCode> {
     }
     let contenders = part.inputs.contenders()?;
     let played = part.played(&contenders)?;
-    let report = Report::new(&part.title(), &percentiles, &contenders, &played, &part);
+    let report = Report::new(&percentiles, &part.inputs, &part.jobs, &contenders, &played);
     print(&report, args.format)
 }
 
 fn print(report: &Report, format: Format) -> anyhow::Result<ExitCode> {
     let rendered = match format {
         Format::Text => table::text(report, output::width()).into_bytes(),
-        Format::Json => json::render(report)?,
-        Format::Csv => csv::render(report)?,
+        Format::Json => report.json(),
+        Format::Csv => report.csv(),
         Format::Md => table::markdown(report).into_bytes(),
     };
     output::print(rendered)?;

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use fantail_model::sim::Summary;
+use fantail_report::simulate::{Contender, Inputs, Played};
 use serde::{Deserialize, Serialize};
 
-use super::inputs::{Contender, Inputs};
-use super::play::Played;
 use crate::failure::Failure;
-use crate::{input, number};
+use crate::input;
 
 const SCHEMA: &str = "fantail.simulate-part/1";
 
@@ -104,12 +103,6 @@ impl Part {
         let ends = std::iter::once(0).chain(self.jobs.iter().map(|jobs| jobs.end));
         let gaps = ends.zip(&self.jobs).map(|(end, next)| end..next.start);
         gaps.filter(|gap| !gap.is_empty()).collect()
-    }
-
-    /// What was played, on one line.
-    pub(super) fn title(&self) -> String {
-        let jobs = number::count(self.count(), "job of each", "jobs of each");
-        format!("{jobs}, seed {}", self.inputs.seed)
     }
 }
 

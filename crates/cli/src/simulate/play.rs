@@ -7,16 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use fantail_model::sim::{SimError, Simulation, Summary};
+use fantail_report::simulate::{Contender, Played};
 use indicatif::{ProgressBar, ProgressStyle};
-
-use super::inputs::Contender;
-
-/// What came of a contender.
-pub(super) struct Played {
-    pub(super) summary: Summary,
-    /// Of the same plan without copies, where it has any.
-    pub(super) plain: Option<Summary>,
-}
 
 /// Plays these jobs of every contender.
 pub(super) fn contenders(
@@ -38,7 +30,7 @@ pub(super) fn contenders(
 
 /// Plays these jobs of every simulation, block by block: whoever is free takes the next one. Summaries are whole numbers
 /// that add up to the same in any order.
-pub(crate) fn all(
+fn all(
     simulations: &[&Simulation],
     jobs: &Range<u64>,
     threads: Option<u16>,
@@ -59,6 +51,11 @@ pub(crate) fn all(
         }
     }
     Ok(wholes.into_iter().map(|whole| whole.expect("every range has a block")).collect())
+}
+
+/// Plays these jobs of every simulation, on as many threads as there are cores.
+pub(crate) fn on_all_cores(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summary>, SimError> {
+    all(simulations, &jobs, None)
 }
 
 /// Blocks of several simulations.

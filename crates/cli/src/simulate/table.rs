@@ -7,8 +7,9 @@ use comfy_table::{CellAlignment, Table};
 use fantail_model::sim::Simulation;
 use unicode_width::UnicodeWidthStr;
 
-use super::figures::{Figure, Id, Kind, Report, Row};
 use crate::{number, output};
+use fantail_report::simulate::{Figure, Id, Kind, Report, Row};
+use fantail_report::text::fold;
 
 /// Where there is no figure.
 const NONE: &str = "–";
@@ -18,8 +19,9 @@ const GAP: usize = 2;
 /// For a terminal of `width` columns.
 pub(super) fn text(report: &Report, width: usize) -> String {
     let mut text = String::new();
-    let mut line =
-        |line: &str| writeln!(text, "{}", output::fold(line, width, 2)).expect("a string takes every write");
+    let mut line = |line: &str| {
+        writeln!(text, "{}", fold(line, width, 2)).expect("a string takes every write");
+    };
     if let (Some(n), Some(latency)) = (report.n, &report.latency) {
         line(&format!("{} {latency}", number::count(n.into(), "branch", "branches, each")));
     }
@@ -48,7 +50,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
     }
     text.push('\n');
     for note in notes(report) {
-        writeln!(text, "{}", output::fold(&note, width, 2)).expect("a string takes every write");
+        writeln!(text, "{}", fold(&note, width, 2)).expect("a string takes every write");
     }
     text
 }

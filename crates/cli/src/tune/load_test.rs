@@ -8,12 +8,13 @@ use fantail_model::Level;
 use fantail_model::sim::{Arrivals, Interval, Scenario, Share, Simulation, Summary};
 use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
+use fantail_report::simulate::endless;
 
 use super::emit;
 use super::report::Row;
 use super::request::{Origin, Request};
 use crate::number;
-use crate::simulate::{load, play};
+use crate::simulate::play;
 
 /// Jobs of each plan.
 pub(super) const JOBS: u64 = 100_000;
@@ -80,10 +81,10 @@ fn busier(scenario: &Scenario, load: f64) -> Scenario {
 }
 
 fn compare(goals: &[Goal], tuned: &Simulation) -> anyhow::Result<Result<Vec<Compared>, String>> {
-    if let Some(endless) = load::endless(tuned) {
+    if let Some(endless) = endless(tuned) {
         return Ok(Err(endless));
     }
-    let played = play::all(&[tuned, &tuned.without_copies()], &(0..JOBS), None)?;
+    let played = play::on_all_cores(&[tuned, &tuned.without_copies()], 0..JOBS)?;
     let of_goal = |(place, goal): (usize, &Goal)| {
         let [tuned, plain] = [0, 1].map(|of| measured(goal.goal().measure, &played[of]));
         let (tuned, plain) = (tuned?, plain?);

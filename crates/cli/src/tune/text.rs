@@ -6,6 +6,7 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
+use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, NONE, columns, goal_columns};
@@ -66,7 +67,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
 }
 
 fn add(text: &mut String, line: &str, width: usize) {
-    writeln!(text, "{}", output::fold(line, width, 2)).expect("a string takes every write");
+    writeln!(text, "{}", fold(line, width, 2)).expect("a string takes every write");
 }
 
 /// What is tuned, and for what.

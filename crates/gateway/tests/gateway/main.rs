@@ -8,6 +8,7 @@ mod demo;
 mod drain;
 mod hostile;
 mod order;
+mod pages;
 mod requests;
 mod support;
 mod upstream;

@@ -74,7 +74,8 @@ pub(crate) async fn bind(plan: &str, store: Option<&Path>) -> Result<Gateway, Se
 
 async fn bind_config(config: Config, store: Option<&Path>) -> Result<Gateway, ServeError> {
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let options = ServeOptions { listen: any, admin: any, store: store.map(Path::to_owned) };
+    let options =
+        ServeOptions { listen: any, admin: any, store: store.map(Path::to_owned), ..ServeOptions::default() };
     Gateway::bind(config, options).await
 }
 
@@ -84,7 +85,10 @@ impl Serving {
     }
 
     pub(crate) async fn of(config: Config, store: Option<&Path>) -> Serving {
-        let gateway = bind_config(config, store).await.unwrap();
+        Serving::run(bind_config(config, store).await.unwrap())
+    }
+
+    pub(crate) fn run(gateway: Gateway) -> Serving {
         let (addr, admin) = (gateway.addr(), gateway.admin_addr());
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(gateway.serve(async {

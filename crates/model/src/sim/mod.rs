@@ -70,6 +70,7 @@ use core::ops::Range;
 use fantail_core::{Branch, Plan, Time};
 
 use crate::Law;
+use crate::draws::Subject;
 use luck::Luck;
 use world::World;
 
@@ -172,6 +173,13 @@ impl Simulation {
     /// The plan that is played.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
+    }
+
+    /// How long the primary of each branch takes in one job by its law, were nothing to cut it: the luck of the job, whatever
+    /// the plan. [`Time::MAX`] for one that never ends.
+    pub fn luck(&self, job: u64) -> Vec<Time> {
+        let subject = |branch| Subject { branch, ..Subject::job(job) };
+        (0..self.plan.n()).map(|branch| self.luck.latency(subject(branch))).collect()
     }
 
     /// The world that the jobs meet.

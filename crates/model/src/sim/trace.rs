@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use fantail_core::Time;
-use fantail_core::job::{AttemptId, Event, Failure, Refusal, Verdict};
+use fantail_core::job::{AttemptId, Event, Failure, Outcome, Refusal, Verdict};
 
 /// What one job did.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct Trace {
     pub elapsed: Time,
     /// How it ended; `None` when it never did.
     pub verdict: Option<Verdict>,
+    /// What became of each branch, in the plan's order; `None` for one that is open in a job that never ended.
+    pub outcomes: Vec<Option<Outcome>>,
     /// What happened, in order.
     pub steps: Vec<Step>,
 }

@@ -358,7 +358,10 @@ impl<'a> World<'a> {
             steps.sort_by_key(|step| step.at);
             let verdict = seat.player.verdict();
             let elapsed = if verdict.is_some() { seat.player.elapsed() } else { Time::MAX };
-            traces.extend(seat.counts.then_some(Trace { job: seat.number, elapsed, verdict, steps }));
+            let outcome = |branch| seat.player.outcome_and_attempts(branch).0;
+            let outcomes = (0..self.simulation.plan.n()).map(outcome).collect();
+            let trace = Trace { job: seat.number, elapsed, verdict, outcomes, steps };
+            traces.extend(seat.counts.then_some(trace));
         }
         if seat.player.verdict().is_none() {
             self.returned(index);

@@ -12,6 +12,8 @@ use fantail_gateway::Gateway;
 use fantail_gateway::demo::{Demo, Measured, PLAN, Traffic};
 use fantail_model::{Law, Level};
 use fantail_planfile::PlanEntry;
+use fantail_report::Source;
+use fantail_report::text::fold;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tokio::sync::oneshot;
 
@@ -37,7 +39,9 @@ pub(super) async fn run(args: &ServeArgs) -> anyhow::Result<()> {
     let path = route.trim_start_matches(char::is_alphabetic).trim_start();
     let folder = tempfile::tempdir().context("can't make a temporary folder")?;
     let store = args.store.clone().unwrap_or_else(|| folder.path().join(super::STORE));
-    let gateway = Gateway::bind(demo.config.clone(), options(args, store)?).await.map_err(refused)?;
+    let source = Source { name: "enrich.toml".to_owned(), bytes: PLAN.into() };
+    let gateway =
+        Gateway::bind(demo.config.clone(), options(args, store, &source)?).await.map_err(refused)?;
     let addr = gateway.addr();
     say_ready(&gateway);
 
@@ -138,7 +142,7 @@ fn footnotes(measured: &Measured) -> anyhow::Result<Vec<String>> {
 
 /// Lines as wide as the terminal.
 fn paragraph(lines: &[String]) -> String {
-    lines.iter().map(|line| output::fold(line, output::width(), 2) + "\n").collect()
+    lines.iter().map(|line| fold(line, output::width(), 2) + "\n").collect()
 }
 
 #[cfg(test)]

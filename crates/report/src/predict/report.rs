@@ -1,0 +1,401 @@
+//! The figures of every strategy, whatever they are printed as.
+
+use fantail_model::tune::Measure;
+use fantail_model::{
+    Assumption, Cancellation, Dependence, Figure, GroupedPlan, JobLaw, Level, Method, Outcomes, SolveError,
+    Tables, solve,
+};
+use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
+
+use super::explain::{Explanation, Subject, explanation};
+use super::request::{Branches, Point, Request, Setting, Stated, Words};
+use super::simulated::{Effort, Play, Simulated};
+use super::solved::Solved;
+use crate::{Invalid, describe, number, text};
+
+/// What a prediction says.
+pub struct Report {
+    /// The like branches that all strategies are about; `None` for plans of files.
+    pub setting: Option<Setting>,
+    /// What the attempts of a job share.
+    pub shares: Dependence,
+    /// The labels of the quantiles, in the order asked.
+    pub labels: Vec<String>,
+    /// Whether other quantiles than the usual ones were asked for.
+    pub percentiles_asked: bool,
+    /// What every strategy has to keep.
+    pub asserts: Vec<Goal>,
+    /// As many for each plan as the sweep has points.
+    pub strategies: Vec<Strategy>,
+    /// Those of the sweep; 1 where there is none.
+    points: usize,
+}
+
+/// One plan and its figures.
+pub struct Strategy {
+    /// The plan's name, or its short form.
+    pub name: String,
+    /// The file that states it.
+    pub file: Option<String>,
+    /// Where in a sweep it is.
+    pub point: Option<Point>,
+    /// What the plan waits for and what it does meanwhile, in words; `None` where its short form says it.
+    pub description: Option<String>,
+    /// The plan, like branches counted.
+    pub plan: GroupedPlan,
+    /// How its branches follow one another; `None` where they start at once.
+    pub shape: Option<Shape>,
+    /// Where laws were fitted to percentiles, the worst relative error in time over all of them.
+    pub fit_error: Option<f64>,
+    /// A copy that its deadline moved.
+    pub earlier: Option<EarlierCopy>,
+    /// How many of its branches a job calls at least, where nothing ends it early.
+    pub calls: u64,
+    /// Chance that a job meets a branch among that branch's slowest 1 %.
+    pub slowest_percent: f64,
+    /// The figures, or why there are none.
+    pub outlook: Result<Figures, Vec<String>>,
+    /// What there is to say beyond them, where that was asked for.
+    pub explanation: Option<Explanation>,
+}
+
+/// Times in seconds, which may be infinite; shares from 0 to 1.
+pub struct Figures {
+    /// Of the return time, in the order asked.
+    pub quantiles: Vec<Figure>,
+    /// What they were read off.
+    pub(super) law: Solved,
+    /// The central ranges of the return time that hold 68 % and 95 % of the jobs.
+    pub central: [(Figure, Figure); 2],
+    /// Of the return time; an error when an integral missed its precision.
+    pub mean: Result<Figure, String>,
+    /// Its standard deviation, likewise.
+    pub sd: Result<Figure, String>,
+    /// Jobs that meet the barrier.
+    pub complete: Figure,
+    /// Jobs that end with less, but enough.
+    pub partial: Figure,
+    /// Jobs that end with too little.
+    pub failed: Figure,
+    /// Jobs that never end.
+    pub never: Figure,
+    /// What it costs beside time, or why that is not known.
+    pub prices: Result<Prices, String>,
+    /// The chance that a job sends a copy.
+    pub sends_copy: Result<Figure, String>,
+    /// How they were found; where there are several ways, the less exact one.
+    pub method: Method,
+    /// What they take for granted.
+    pub assumes: Vec<String>,
+    /// What each assert is about, in their order, or why there is no such figure.
+    pub asserted: Vec<Result<Figure, String>>,
+    /// Why the plan has no exact law, where it is simulated.
+    pub not_exact: Vec<String>,
+}
+
+impl Figures {
+    /// P(a job has returned by `t` seconds after its start); not a number where an integral fails.
+    pub fn returned(&self, t: f64) -> f64 {
+        self.law.returned(t)
+    }
+
+    /// P(a job is still waiting at `t`), precise however small; likewise.
+    pub fn waiting(&self, t: f64) -> f64 {
+        self.law.waiting(t)
+    }
+
+    /// What becomes of one branch of a group of the plan.
+    ///
+    /// # Errors
+    /// Why it is not known: branches follow one another, or an integral missed its precision.
+    pub fn outcomes(&self, group: usize) -> Result<Outcomes, String> {
+        self.law.outcomes(group)
+    }
+
+    /// The density of the return time at `t`, per second; `None` where only bounds are known.
+    pub fn density(&self, t: f64) -> Option<f64> {
+        self.law.density(t)
+    }
+
+    /// The return time at a level, in seconds.
+    ///
+    /// # Errors
+    /// Why it is not known: an integral missed its precision.
+    pub fn quantile(&self, level: Level) -> Result<Figure, String> {
+        self.law.quantile(level)
+    }
+
+    /// The jobs that they are counted of, where there is no exact law.
+    pub fn simulated(&self) -> Option<&Simulated> {
+        match &self.law {
+            Solved::Simulated(jobs) => Some(jobs),
+            _ => None,
+        }
+    }
+
+    /// Whether a quantile is finite and yet later than any time that is computed.
+    pub fn is_beyond(&self, quantile: usize) -> bool {
+        self.quantiles[quantile].value.is_infinite() && self.never.value == 0.0
+    }
+}
+
+/// What a plan costs beside time.
+pub struct Prices {
+    /// Attempts beyond one a branch, as a share of the branches.
+    pub extra_requests: Figure,
+    /// Busy time beyond that of the plan without copies, as a share of it; `None` when the plan is busy for ever, with copies and without.
+    pub extra_busy: Option<Figure>,
+    /// Money a job; `None` when no branch states a cost.
+    pub cost: Option<Figure>,
+}
+
+impl Strategy {
+    /// Its name as people are shown it.
+    pub fn shown(&self) -> String {
+        text::printable(&self.name)
+    }
+
+    /// The jobs that its figures are counted of, where it has no exact law.
+    pub fn simulated(&self) -> Option<&Simulated> {
+        self.outlook.as_ref().ok()?.simulated()
+    }
+}
+
+impl Report {
+    /// Predicts what the words ask for; `play` plays the jobs of plans that have no exact law.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of the words.
+    pub fn new(words: &Words, play: &Play<'_>) -> Result<Report, Invalid> {
+        let request = Request::new(words)?;
+        let Request { percentiles, percentiles_asked, asserts, shares, effort, setting, strategies, points } =
+            request;
+        let asked = Asked {
+            percentiles: &percentiles,
+            asserts: &asserts,
+            shares,
+            effort,
+            play,
+            explain: words.explain,
+        };
+        // The points of a sweep over n have their branches in common.
+        let mut tables = (points > 1).then(Tables::default);
+        let strategies =
+            strategies.into_iter().map(|stated| strategy(stated, &asked, tables.as_mut())).collect();
+        let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
+        Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points })
+    }
+
+    /// All strategies.
+    pub fn rows(&self) -> Vec<&Strategy> {
+        self.strategies.iter().collect()
+    }
+
+    /// The strategies of each curve of a sweep: neighbours, a plan at every point.
+    pub fn curves(&self) -> Vec<&[Strategy]> {
+        self.strategies.chunks(self.points).collect()
+    }
+
+    /// Whether there is a sweep, so that a strategy is a curve.
+    pub fn is_sweep(&self) -> bool {
+        self.strategies.iter().any(|strategy| strategy.point.is_some())
+    }
+}
+
+/// What is asked of every strategy.
+struct Asked<'a> {
+    percentiles: &'a [Percentile],
+    asserts: &'a [Goal],
+    shares: Dependence,
+    effort: Effort,
+    play: &'a Play<'a>,
+    explain: bool,
+}
+
+fn strategy(stated: Stated, asked: &Asked<'_>, tables: Option<&mut Tables>) -> Strategy {
+    let Asked { percentiles, asserts, shares, effort, play, explain } = *asked;
+    let Stated { point, plan, shape, wait_for, percentiles: fitted, .. } = stated;
+    let mut shaped = None;
+    let (description, listed, plan, group_of, fitted, law) = match plan {
+        Branches::Staged(plan, staged, form) => {
+            let law = Ok(Solved::Staged { job: Box::new(staged.solve()), copies: plan.has_copies() });
+            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
+            shaped = Some(form);
+            (None, None, plan, Vec::new(), fitted, law)
+        }
+        Branches::Counted(plan) => {
+            let law = Solved::counted(&plan, shares);
+            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
+            (None, None, plan, Vec::new(), fitted, law)
+        }
+        Branches::Listed(plan, laws) => {
+            let (grouped, group_of) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
+            let description = match point {
+                Some(Point::Deadline(_)) => describe::plan_with(&plan, Some("as below")),
+                _ => describe::plan(&plan),
+            };
+            let mut of_group = vec![None; grouped.groups.len()];
+            group_of.iter().zip(fitted).for_each(|(group, percentiles)| of_group[*group] = percentiles);
+            let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
+            (Some(text::printable(&description)), Some((plan, laws)), grouped, group_of, of_group, law)
+        }
+    };
+    // One branch after another: the last ones are not called once there are answers enough.
+    let calls = if shape == Some(Shape::Sequential) { plan.k } else { plan.n() };
+    let outlook = law
+        .map_err(reasons)
+        .and_then(|law| figures(law, percentiles, asserts, tables).map_err(|reason| vec![reason]))
+        .or_else(|reasons| {
+            let simulated = match &listed {
+                Some((plan, laws)) => {
+                    Simulated::new(plan, laws.clone(), (shares, stated.scenario.as_deref()), effort, play)
+                }
+                None => Simulated::counted(&plan, shares, effort, play),
+            };
+            counted(simulated, reasons, percentiles, asserts)
+        });
+    let explained = outlook.as_ref().ok().filter(|figures| explain && figures.not_exact.is_empty());
+    let explanation = explained.and_then(|figures| {
+        let (group_of, percentiles, plan) = (&group_of[..], &fitted[..], &plan);
+        let stated = listed.as_ref().map(|(plan, _)| &**plan);
+        let shaped = shaped.as_deref();
+        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles, shaped })
+    });
+    Strategy {
+        name: stated.name,
+        file: stated.file,
+        point,
+        description,
+        fit_error: stated.fit_error,
+        earlier: stated.earlier,
+        calls,
+        slowest_percent: outlook
+            .as_ref()
+            .ok()
+            .and_then(|figures| figures.law.meets_slow_branch(0.01))
+            .unwrap_or_else(|| -(calls as f64 * (-0.01_f64).ln_1p()).exp_m1()),
+        outlook,
+        explanation,
+        plan,
+        shape,
+    }
+}
+
+/// The figures of simulated jobs, of a plan that has no exact law for these reasons.
+fn counted(
+    simulated: Result<Simulated, String>,
+    reasons: Vec<String>,
+    percentiles: &[Percentile],
+    asserts: &[Goal],
+) -> Result<Figures, Vec<String>> {
+    let figures =
+        simulated.and_then(|jobs| figures(Solved::Simulated(Box::new(jobs)), percentiles, asserts, None));
+    match figures {
+        Ok(figures) => Ok(Figures { not_exact: reasons, ..figures }),
+        Err(reason) => Err(reasons.into_iter().chain([reason]).collect()),
+    }
+}
+
+/// The law of branches that share so much; what it takes for granted of limiters and budgets stays.
+fn dependent(law: JobLaw, shares: Dependence) -> Result<Solved, SolveError> {
+    if shares == Dependence::NONE {
+        return Ok(Solved::Job(law));
+    }
+    let job = Box::new(law.plan().solve_dependent(shares)?);
+    let others = law.assumptions().iter().filter(|assumption| **assumption != Assumption::Independent);
+    Ok(Solved::Dependent { job, assumptions: others.map(ToString::to_string).collect() })
+}
+
+/// Why a plan has no figures.
+fn reasons(error: SolveError) -> Vec<String> {
+    match error {
+        SolveError::NotIncluded(reasons) => {
+            reasons.iter().map(|reason| text::printable(&reason.to_string())).collect()
+        }
+        error => vec![error.to_string()],
+    }
+}
+
+/// The shares of jobs that central ranges hold.
+pub(super) const CENTRAL: [f64; 2] = [0.68, 0.95];
+
+fn figures(
+    law: Solved,
+    percentiles: &[Percentile],
+    asserts: &[Goal],
+    mut tables: Option<&mut Tables>,
+) -> Result<Figures, String> {
+    let shares = law.shares()?;
+    let [most, nearly_all] = CENTRAL.map(|share| law.central(share));
+    let quantiles = percentiles.iter().map(|percentile| law.quantile(percentile.level()));
+    let (mean, sd) = law.mean_and_sd(tables.as_deref_mut());
+    let mut figures = Figures {
+        quantiles: quantiles.collect::<Result<_, _>>()?,
+        mean,
+        sd,
+        complete: shares.complete,
+        partial: shares.partial,
+        failed: shares.failed,
+        never: shares.never,
+        prices: law.prices(Cancellation::AtOnce, tables),
+        sends_copy: law.sends_copy(),
+        method: Method::Exact,
+        assumes: law.assumptions().iter().map(|assumption| text::printable(assumption)).collect(),
+        asserted: Vec::new(),
+        not_exact: Vec::new(),
+        central: [most?, nearly_all?],
+        law,
+    };
+    let times = figures.quantiles.iter().chain(&figures.mean);
+    let bounded = times.chain([&figures.complete]).find(|figure| figure.method != Method::Exact);
+    figures.method = bounded.map_or(Method::Exact, |figure| figure.method);
+    figures.asserted = asserts.iter().map(|goal| measured(goal.goal().measure, &figures)).collect();
+    Ok(figures)
+}
+
+/// What a goal is about, or why there is no such figure.
+fn measured(measure: Measure, figures: &Figures) -> Result<Figure, String> {
+    let price = |get: fn(&Prices) -> Result<Figure, String>| {
+        let prices = figures.prices.as_ref().map_err(String::clone)?;
+        get(prices)
+    };
+    let settled = |figure: Figure| Figure { value: number::settled(figure.value), ..figure };
+    match measure {
+        Measure::Quantile(level) => figures.law.quantile(level),
+        Measure::Mean => figures.mean.clone(),
+        Measure::Complete => Ok(figures.complete),
+        Measure::Partial => Ok(figures.partial),
+        Measure::Failed => Ok(figures.failed),
+        Measure::ExtraRequests => price(|prices| Ok(prices.extra_requests)).map(settled),
+        Measure::ExtraBusy => {
+            price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())).map(settled)
+        }
+        Measure::Cost => price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())),
+    }
+}
+
+/// A figure that was found by formula or integral.
+pub(super) fn exact(value: f64) -> Figure {
+    Figure { value, method: Method::Exact }
+}
+
+/// Why there is no extra busy time.
+pub(super) const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
+/// Why there is no cost.
+pub(super) const UNPRICED: &str = "no branch states a cost";
+
+impl From<fantail_model::Prices> for Prices {
+    fn from(prices: fantail_model::Prices) -> Prices {
+        // Adding zero makes a zero of a negative one, which an empty sum is.
+        Prices {
+            extra_requests: exact(prices.extra_requests + 0.0),
+            extra_busy: prices.extra_busy.map(exact),
+            cost: prices.cost.map(exact),
+        }
+    }
+}
+
+/// How many branches are required.
+pub(super) fn required(plan: &GroupedPlan) -> u64 {
+    plan.groups.iter().filter(|group| group.required).map(|group| group.count).sum()
+}

@@ -1,0 +1,221 @@
+//! Plans that have no exact law, simulated instead.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_model::sim::{
+    Arrivals, Credit, Estimate, Interval, Scenario, Share, SimError, Simulation, Summary,
+};
+use fantail_model::{Dependence, Figure, GroupedPlan, Law, Level, Method};
+
+use super::report::Prices;
+use super::solved::Shares;
+use crate::simulate::endless;
+
+/// Plays the same jobs of several simulations: all at once where there are threads, or [one after another](in_turn).
+pub type Play<'p> = dyn Fn(&[&Simulation], Range<u64>) -> Result<Vec<Summary>, SimError> + 'p;
+
+/// Plays jobs in the caller's thread.
+///
+/// # Errors
+/// [`SimError`] of the first simulation that cannot be played.
+pub fn in_turn(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summary>, SimError> {
+    simulations.iter().map(|simulation| simulation.run(jobs.clone())).collect()
+}
+
+/// How many jobs, and which, to simulate plans with that have no exact law.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// `None`: as many as take about a second.
+    pub jobs: Option<u64>,
+    /// What all luck is drawn from.
+    pub seed: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Effort {
+        Effort { jobs: None, seed: 1 }
+    }
+}
+
+/// What came of the jobs of one plan.
+pub struct Simulated {
+    summary: Summary,
+    /// Of the same jobs without copies, where the plan has any.
+    plain: Option<Summary>,
+    /// What all luck was drawn from.
+    pub seed: u64,
+    /// What the figures take for granted.
+    pub(super) assumptions: Vec<String>,
+}
+
+impl Simulated {
+    /// The error is why there are no figures.
+    pub(super) fn new(
+        plan: &Plan,
+        laws: Vec<Law>,
+        (shares, scenario): (Dependence, Option<&Scenario>),
+        effort: Effort,
+        play: &Play<'_>,
+    ) -> Result<Simulated, String> {
+        let mut world = scenario.cloned().unwrap_or_default();
+        if shares != Dependence::NONE {
+            world.dependence = shares;
+        }
+        let assumptions = assumptions(plan, &world, scenario.is_some());
+        let simulation = Simulation::new(Arc::new(plan.clone()), laws, world, effort.seed)
+            .map_err(|error| error.to_string())?;
+        if let Some(endless) = endless(&simulation) {
+            return Err(endless);
+        }
+        let copies = plan.branches().iter().any(|branch| !branch.delays().is_empty());
+        let plain = copies.then(|| simulation.without_copies());
+        let simulations: Vec<&Simulation> = std::iter::once(&simulation).chain(&plain).collect();
+        let jobs = effort.jobs.unwrap_or_else(|| usual(&simulation, plan.n()));
+        let mut summaries = play(&simulations, 0..jobs).map_err(|error| error.to_string())?.into_iter();
+        let mut next = || summaries.next().expect("there is one for each simulation");
+        Ok(Simulated { summary: next(), plain: plain.is_some().then(next), seed: effort.seed, assumptions })
+    }
+
+    /// The same of like branches that are counted.
+    pub(super) fn counted(
+        plan: &GroupedPlan,
+        shares: Dependence,
+        effort: Effort,
+        play: &Play<'_>,
+    ) -> Result<Simulated, String> {
+        let (plan, laws) = listed(plan)?;
+        // Short forms state no budget.
+        let scenario = Scenario { credit: Credit::Unlimited, ..Scenario::default() };
+        Simulated::new(&plan, laws, (shares, Some(&scenario)), effort, play)
+    }
+
+    /// How many jobs were played.
+    pub fn jobs(&self) -> u64 {
+        self.summary.jobs()
+    }
+
+    pub(super) fn quantile(&self, level: Level) -> Figure {
+        figure(seconds(self.summary.quantile(level)), self.summary.quantile_interval(level, confidence()))
+    }
+
+    pub(super) fn mean(&self) -> Figure {
+        estimate(self.summary.mean())
+    }
+
+    pub(super) fn returned(&self, t: f64) -> f64 {
+        let time = Time::from_secs_f64(t).unwrap_or(Time::MAX);
+        self.summary.returned_by(time).value()
+    }
+
+    pub(super) fn shares(&self) -> Shares {
+        let verdicts = self.summary.verdicts();
+        Shares {
+            complete: share(verdicts.complete),
+            partial: share(verdicts.partial),
+            failed: share(verdicts.failed),
+            never: share(verdicts.never),
+        }
+    }
+
+    pub(super) fn prices(&self) -> Prices {
+        let extra_busy = match &self.plain {
+            Some(plain) => estimate(self.summary.extra_busy(plain)),
+            None => Figure { value: 0.0, method: Method::Exact },
+        };
+        Prices {
+            extra_requests: estimate(self.summary.extra_requests()),
+            extra_busy: Some(extra_busy).filter(|busy| busy.value.is_finite()),
+            cost: self.summary.cost().map(estimate),
+        }
+    }
+
+    pub(super) fn sends_copy(&self) -> Figure {
+        share(self.summary.sends_copy())
+    }
+}
+
+/// As many jobs as take about a second; where they interact enough blocks for intervals that say something.
+fn usual(simulation: &Simulation, n: u32) -> u64 {
+    let jobs = (2_000_000 / u64::from(n)).clamp(1_000, 10 * Simulation::BLOCK);
+    if simulation.jobs_interact() { jobs.max(5 * Simulation::BLOCK) } else { jobs }
+}
+
+fn assumptions(plan: &Plan, world: &Scenario, stated: bool) -> Vec<String> {
+    let mut assumptions = Vec::new();
+    assumptions.push(if world.dependence == Dependence::NONE {
+        "branches and copies are independent".to_owned()
+    } else {
+        let (job, branch) = (world.dependence.job(), world.dependence.branch());
+        format!("of what makes an attempt late, a share of {job} is its job's and of {branch} its branch's")
+    });
+    assumptions.push(match world.arrivals {
+        Arrivals::OneAtATime => "each job starts when the one before has returned".to_owned(),
+        _ => "jobs arrive as the scenario says".to_owned(),
+    });
+    if stated && !world.servers.is_empty() {
+        assumptions.push("servers are those of the scenario".to_owned());
+    }
+    let limited = plan.branches().iter().any(|branch| branch.limiter.is_some());
+    if limited {
+        assumptions.push("nothing else uses the plan's limiters".to_owned());
+    }
+    assumptions
+}
+
+/// The plan with a branch of its own for each that is counted.
+fn listed(grouped: &GroupedPlan) -> Result<(Plan, Vec<Law>), String> {
+    const MOST: u64 = 1_000_000;
+    if grouped.n() > MOST {
+        return Err(format!("more than {MOST} branches are not simulated"));
+    }
+    let time = |seconds: f64| Time::from_secs_f64(seconds).ok();
+    let (mut branches, mut laws) = (Vec::new(), Vec::new());
+    for group in &grouped.groups {
+        let delays: Vec<Time> =
+            group.delays.iter().map(|delay| time(*delay).unwrap_or(Time::LONGEST)).collect();
+        let min_useful = time(group.min_useful).unwrap_or_default();
+        let hedge = (!delays.is_empty()).then_some(Hedge { delays, min_useful, distinct: false });
+        for _ in 0..group.count {
+            branches.push(BranchSpec {
+                required: Some(group.required),
+                deadline: time(group.deadline),
+                attempt_timeout: time(group.attempt_timeout),
+                hedge: hedge.clone(),
+                repeatable: true,
+                cost: group.cost,
+                ..BranchSpec::new(branches.len().to_string())
+            });
+            laws.push(group.law.clone());
+        }
+    }
+    let spec = PlanSpec {
+        wait_for: WaitFor::First(grouped.k as u32),
+        at_least: Some(grouped.at_least as u32),
+        deadline: time(grouped.deadline),
+        ..PlanSpec::new("counted", branches)
+    };
+    Ok((Plan::new(spec).map_err(|errors| errors.to_string())?, laws))
+}
+
+fn confidence() -> Level {
+    Level::above(0.05).expect("a level strictly between 0 and 1")
+}
+
+fn figure(value: f64, Interval { low, high }: Interval) -> Figure {
+    Figure { value, method: Method::Simulated { low, high } }
+}
+
+fn share(share: Share) -> Figure {
+    figure(share.value(), share.interval(confidence()))
+}
+
+fn estimate(estimate: Estimate) -> Figure {
+    figure(estimate.value, estimate.interval(confidence()))
+}
+
+/// Infinite for what never happens.
+fn seconds(time: Time) -> f64 {
+    if time == Time::MAX { f64::INFINITY } else { time.as_secs_f64() }
+}
