@@ -51,7 +51,11 @@ fn compile(root: &Path) -> Result<PathBuf> {
             // A stable compiler may build the standard library that belongs to it.
             .env("RUSTC_BOOTSTRAP", "1")
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker()?)
-            .arg("-Zbuild-std=std,panic_abort");
+            // Nobody reads the text of a panic in the page; without it a quarter of the bytes is saved.
+            .env("CARGO_PROFILE_WEB_PANIC", "immediate-abort")
+            .env("RUSTFLAGS", "-Zlocation-detail=none")
+            .args(["-Zpanic-immediate-abort", "-Zbuild-std=std,panic_abort"])
+            .arg("-Zbuild-std-features=optimize_for_size");
     }
     run(&mut cargo)?;
     Ok(target_dir.join(TARGET).join("web/fantail_lab.wasm"))
