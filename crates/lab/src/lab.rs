@@ -56,7 +56,7 @@ impl Lab {
             effort: Effort { jobs: None, seed: state.seed },
             explain: state.explain,
         };
-        Report::new(&words, &in_turn)
+        Report::new(&words, &in_turn, |_, _| {})
     }
 
     /// A picture of them; `None` when there are no figures at all.

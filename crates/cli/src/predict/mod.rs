@@ -7,11 +7,13 @@ mod text;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use fantail_report::plot::Plot;
 use fantail_report::predict::{Effort, Report, Words};
 use fantail_report::{Flags, Invalid, Source};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Format, PredictArgs, TO_STDOUT};
 use crate::failure::Failure;
@@ -20,9 +22,7 @@ use crate::simulate::play;
 use crate::{input, output, terminal};
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
-    let report = Report::new(&words(args)?, &play::on_all_cores)?;
-    let view = args.view.map(Into::into);
-    let plot = args.plot.as_ref().map(|_| report.plot(view)).transpose()?.flatten();
+    let (report, plot) = predicted(args)?;
     let rendered = match args.format {
         Format::Text => text::render(&report, output::width()).into_bytes(),
         Format::Json => report.json(),
@@ -45,6 +45,22 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What is asked for, with a word on a terminal of how far it is.
+fn predicted(args: &PredictArgs) -> anyhow::Result<(Report, Option<Plot>)> {
+    let words = words(args)?;
+    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
+    let bar = ProgressBar::new_spinner().with_style(style.expect("a template that indicatif knows"));
+    bar.set_message("solving");
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let solved = |count, all| bar.set_message(format!("solved {count} of {all}"));
+    let report = Report::new(&words, &play::on_all_cores, solved)?;
+    bar.set_message("drawing");
+    let view = args.view.map(Into::into);
+    let plot = args.plot.as_ref().map(|_| report.plot(view)).transpose()?.flatten();
+    bar.finish_and_clear();
+    Ok((report, plot))
 }
 
 const WHAT: &str = "predict what? Name a plan file, or state the branches:

@@ -197,8 +197,8 @@ fn the_pictures_of_the_documentation_are_what_their_script_draws() {
         .unwrap();
     assert!(script.status.success(), "{}", String::from_utf8_lossy(&script.stderr));
     let names = |folder: &std::path::Path| {
-        let mut names: Vec<_> =
-            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = files.filter(|name| name.to_string_lossy().ends_with(".svg")).collect();
         names.sort();
         names
     };

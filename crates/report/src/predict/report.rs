@@ -162,11 +162,12 @@ impl Strategy {
 }
 
 impl Report {
-    /// Predicts what the words ask for; `play` plays the jobs of plans that have no exact law.
+    /// Predicts what the words ask for; `play` plays the jobs of plans that have no exact law. After each plan,
+    /// at each point of a sweep, `progress` is told how many were solved, and of how many.
     ///
     /// # Errors
     /// Everything that is wrong with any of the words.
-    pub fn new(words: &Words, play: &Play<'_>) -> Result<Report, Invalid> {
+    pub fn new(words: &Words, play: &Play<'_>, progress: impl Fn(usize, usize)) -> Result<Report, Invalid> {
         let request = Request::new(words)?;
         let Request { percentiles, percentiles_asked, asserts, shares, effort, setting, strategies, points } =
             request;
@@ -180,8 +181,13 @@ impl Report {
         };
         // The points of a sweep over n have their branches in common.
         let mut tables = (points > 1).then(Tables::default);
-        let strategies =
-            strategies.into_iter().map(|stated| strategy(stated, &asked, tables.as_mut())).collect();
+        let all = strategies.len();
+        let solve = |(solved, stated): (usize, Stated)| {
+            let strategy = strategy(stated, &asked, tables.as_mut());
+            progress(solved + 1, all);
+            strategy
+        };
+        let strategies = strategies.into_iter().enumerate().map(solve).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
         Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points })
     }
