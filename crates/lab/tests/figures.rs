@@ -43,8 +43,8 @@ fn the_figures_of_the_second_text_are_read_off() {
 fn hedging_at_p95_costs_one_request_in_twenty() {
     let report = predict(&state(8, "hedge:p95"));
     let figures = report.strategies[0].outlook.as_ref().unwrap();
-    close(figures.prices.as_ref().unwrap().extra_requests, 0.05, 1e-6);
-    close(*figures.sends_copy.as_ref().unwrap(), 1.0 - 0.95_f64.powi(8), 1e-6);
+    close(figures.prices.as_ref().unwrap().extra_requests.value, 0.05, 1e-6);
+    close(figures.sends_copy.as_ref().unwrap().value, 1.0 - 0.95_f64.powi(8), 1e-6);
 }
 
 #[test]
