@@ -5,6 +5,8 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use fantail_bench::peers::Peer;
 use fantail_bench::plans;
+use fantail_model::Tables;
+use fantail_model::tune::Measure;
 
 fn quantiles(c: &mut Criterion) {
     let (peer, p99) = (Peer::new(0.6), plans::above(0.01));
@@ -53,10 +55,23 @@ fn sweeps(c: &mut Criterion) {
         b.iter(|| black_box(&plans).iter().map(plans::quantiles).sum::<f64>());
     });
     group.bench_function("all that predict prints", |b| {
-        b.iter(|| black_box(&plans).iter().map(plans::predicted).sum::<f64>());
+        b.iter(|| {
+            let mut tables = Tables::default();
+            black_box(&plans).iter().map(|plan| plans::predicted(plan, &mut tables)).sum::<f64>()
+        });
     });
     group.finish();
 }
 
-criterion_group!(goals, quantiles, means, sweeps);
+fn tunings(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tune five that differ");
+    group.sample_size(10);
+    for (name, measure) in [("p99", Measure::Quantile(plans::above(0.01))), ("mean", Measure::Mean)] {
+        let tuning = plans::tuning(measure, 0.8);
+        group.bench_function(name, |b| b.iter(|| black_box(&tuning).run().map(|tuned| tuned.evaluations)));
+    }
+    group.finish();
+}
+
+criterion_group!(goals, quantiles, means, sweeps, tunings);
 criterion_main!(goals);

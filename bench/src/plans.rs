@@ -1,6 +1,7 @@
 //! Plans over log-normal branches.
 
-use fantail_model::{Cancellation, Group, GroupedPlan, JobLaw, Law, Level};
+use fantail_model::tune::{Goal, Levers, Measure, Price, Relation, Tuning};
+use fantail_model::{Cancellation, Group, GroupedPlan, JobLaw, Law, Level, Tables};
 
 /// One call: median 1 s, sigma 0.6.
 ///
@@ -56,14 +57,14 @@ pub fn solved(plan: &GroupedPlan) -> JobLaw {
 }
 
 /// What a prediction states of a plan: three quantiles, mean, standard deviation, verdicts, prices; summed, so that nothing is
-/// left out.
+/// left out. What was found of the same branches before is not found again.
 ///
 /// # Panics
 /// When an integral misses its precision.
-pub fn predicted(plan: &GroupedPlan) -> f64 {
+pub fn predicted(plan: &GroupedPlan, tables: &mut Tables) -> f64 {
     let job = solved(plan);
-    let (mean, sd) = job.mean_and_sd().expect("integrals converge");
-    let prices = job.prices(Cancellation::AtOnce).expect("integrals converge");
+    let (mean, sd) = job.mean_and_sd_from(tables).expect("integrals converge");
+    let prices = job.prices_from(Cancellation::AtOnce, tables).expect("integrals converge");
     quantiles(plan)
         + mean.value
         + sd.value
@@ -85,4 +86,29 @@ pub fn quantiles(plan: &GroupedPlan) -> f64 {
 /// All, hedged and the first nine tenths of n alike, for n from 1 to `points`.
 pub fn sweep(points: u64) -> Vec<GroupedPlan> {
     (1..=points).flat_map(|n| [all(n), hedged(n), first((9 * n).div_ceil(10), n)]).collect()
+}
+
+/// Five branches that differ, required all, whose measure is to be below a share of what it is without copies: which of them
+/// are to have a copy, and when.
+///
+/// # Panics
+/// When an integral misses its precision.
+pub fn tuning(measure: Measure, share: f64) -> Tuning {
+    let medians = [0.8, 0.6, 0.9, 0.5, 0.7];
+    let group = |median: &f64| Group::new(1, Law::log_normal(*median, 0.8).expect("in range"));
+    let groups: Vec<Group> = medians.iter().map(group).collect();
+    let plan = GroupedPlan { groups, k: 5, at_least: 5, deadline: f64::INFINITY };
+    let now = measure.of(&solved(&plan)).expect("integrals converge").expect("a figure of every plan");
+    Tuning {
+        plan,
+        goals: vec![Goal { measure, relation: Relation::Below, bound: share * now }],
+        price: Price::ExtraRequests,
+        levers: Levers {
+            deadline: false,
+            least_k: 5,
+            hedged: vec![true; 5],
+            most_copies: 1,
+            budget: f64::INFINITY,
+        },
+    }
 }
