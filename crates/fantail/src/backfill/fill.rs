@@ -28,7 +28,7 @@ const SWEEP_LIMIT: usize = 1_000;
 ///
 /// Only optional branches are filled in, and only those that may be sent twice or never started. A try is no attempt: it
 /// runs outside any job, under the branch's limiter behind all jobs, with the job's [key](crate::IdempotencyKey) for the
-/// branch. A try that fails is made again after a [pause](Backoff), unless its failure was permanent.
+/// branch. A try that fails is made again after a [pause](super::Backoff), unless its failure was permanent.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
