@@ -60,20 +60,10 @@ impl Lab {
         Ok(text(self.0.predict(&read(state)?)?.json()))
     }
 
-    /// The figures as `fantail predict --format csv` prints them.
-    pub fn csv(&self, state: &str) -> Thrown<String> {
-        Ok(text(self.0.predict(&read(state)?)?.csv()))
-    }
-
     /// A picture as data; `null` when there are no figures.
     pub fn plot(&self, state: &str, name: Option<String>) -> Thrown<String> {
         let plot = self.0.plot(&read(state)?, view(name)?)?;
         Ok(json(&plot.as_ref().map(Picture::from)))
-    }
-
-    /// A picture as an SVG document.
-    pub fn svg(&self, state: &str, name: Option<String>) -> Thrown<Option<String>> {
-        Ok(self.0.plot(&read(state)?, view(name)?)?.map(|plot| plot.svg()))
     }
 
     /// The exact laws, to be read off.
@@ -99,21 +89,6 @@ impl Lab {
 
 #[wasm_bindgen]
 impl Exact {
-    /// P(returned) at times.
-    pub fn returned(&self, plan: usize, times: &[f64]) -> Vec<f64> {
-        self.0.returned(plan, times)
-    }
-
-    /// P(still waiting) at times.
-    pub fn waiting(&self, plan: usize, times: &[f64]) -> Vec<f64> {
-        self.0.waiting(plan, times)
-    }
-
-    /// Density at times.
-    pub fn density(&self, plan: usize, times: &[f64]) -> Vec<f64> {
-        self.0.density(plan, times)
-    }
-
     /// Times at shares that are still waiting.
     pub fn times(&self, plan: usize, waiting: &[f64]) -> Vec<f64> {
         self.0.times(plan, waiting)
@@ -122,11 +97,6 @@ impl Exact {
     /// Where simulated ones lie: low and high of each, one after the other.
     pub fn band(&self, plan: usize, jobs: f64, waiting: &[f64]) -> Vec<f64> {
         self.0.band(plan, jobs as u64, waiting)
-    }
-
-    /// What becomes of the branches.
-    pub fn branches(&self, plan: usize) -> String {
-        json(&self.0.branches(plan))
     }
 }
 
@@ -138,11 +108,6 @@ impl Runner {
         Ok(self.0.jobs() as f64)
     }
 
-    /// How many there are.
-    pub fn jobs(&self) -> f64 {
-        self.0.jobs() as f64
-    }
-
     /// The names of plans and clients.
     pub fn names(&self) -> Vec<String> {
         self.0.names().map(str::to_owned).collect()
@@ -151,16 +116,6 @@ impl Runner {
     /// `fantail.simulate/1`; `undefined` when nothing was played.
     pub fn report(&self) -> Option<String> {
         Some(text(self.0.report()?.json()))
-    }
-
-    /// The same as CSV.
-    pub fn csv(&self) -> Option<String> {
-        Some(text(self.0.report()?.csv()))
-    }
-
-    /// Shares that had returned by times.
-    pub fn returned(&self, plan: usize, times: &[f64]) -> Vec<f64> {
-        self.0.returned(plan, times)
     }
 
     /// Times after which shares were still waiting.
@@ -204,13 +159,7 @@ pub fn change(share: f64) -> String {
     number::change(share)
 }
 
-/// An amount: `0.004`.
-#[wasm_bindgen]
-pub fn amount(value: f64) -> String {
-    number::amount(value)
-}
-
-/// The plan file of the third text's pipeline, with its scenario.
+/// The plan file of the document pipeline, with its scenario.
 #[wasm_bindgen]
 pub fn ingestion() -> String {
     include_str!("../../../examples/ingestion.toml").to_owned()

@@ -11,7 +11,7 @@ mod check;
 mod data;
 mod exact;
 #[cfg(target_arch = "wasm32")]
-mod face;
+pub mod face;
 mod lab;
 mod lanes;
 mod picture;
