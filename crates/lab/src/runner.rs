@@ -1,11 +1,11 @@
 //! Runs, in slices that are as long as whoever asks for them likes.
 
 use std::ops::Range;
-use std::slice;
+use std::{iter, slice};
 
 use fantail_core::Time;
 use fantail_model::Level;
-use fantail_model::sim::{SimError, Simulation, Summary};
+use fantail_model::sim::{Playing, SimError, Simulation, Summary};
 use fantail_planfile::{Percentile, StatedLaw};
 use fantail_report::Invalid;
 use fantail_report::simulate::{Contender, Inputs, Played, Report};
@@ -23,6 +23,26 @@ pub struct Runner {
     played: Vec<Played>,
     /// The numbers of the jobs that were played.
     jobs: Range<u64>,
+    /// Those that are being played.
+    block: Option<Block>,
+}
+
+/// The next jobs up to a number, of each contender, and of the same without copies where it has any.
+struct Block {
+    end: u64,
+    parts: Vec<(Playing, Option<Playing>)>,
+}
+
+impl Block {
+    /// Plays so much of each; whether all are over.
+    fn play(&mut self, jobs: u64) -> Result<bool, SimError> {
+        for part in self.parts.iter_mut().flat_map(|(playing, plain)| iter::once(playing).chain(plain)) {
+            if !part.play(jobs)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
 }
 
 impl Runner {
@@ -33,7 +53,7 @@ impl Runner {
         first: u64,
     ) -> Result<Runner, Invalid> {
         let contenders = inputs.contenders_with(law)?;
-        Ok(Runner { inputs, percentiles, contenders, played: Vec::new(), jobs: first..first })
+        Ok(Runner { inputs, percentiles, contenders, played: Vec::new(), jobs: first..first, block: None })
     }
 
     /// How many jobs of each plan were played.
@@ -46,27 +66,44 @@ impl Runner {
         self.contenders.iter().map(|contender| contender.name.as_str())
     }
 
-    /// Plays the next jobs of each plan; where they matter to each other, all that are left of a block of
-    /// [`Simulation::BLOCK`].
+    /// Plays the next jobs of each plan. Where they matter to each other, so many instants of a block of
+    /// [`Simulation::BLOCK`], whose jobs count when all of them are over.
     ///
     /// # Errors
     /// [`SimError`] when the jobs take longer than time counts.
     pub fn run(&mut self, jobs: u64) -> Result<(), SimError> {
+        let mut block = self.block.take().unwrap_or_else(|| self.begin(jobs));
+        if block.play(jobs)? {
+            self.add(block);
+        } else {
+            self.block = Some(block);
+        }
+        Ok(())
+    }
+
+    fn begin(&self, jobs: u64) -> Block {
         let whole = self.contenders.iter().any(|contender| contender.simulation.jobs_interact());
         let from = self.jobs.end;
-        let block = (from / Simulation::BLOCK + 1).saturating_mul(Simulation::BLOCK);
-        let end = if whole { block } else { from.saturating_add(jobs) };
-        if end == from {
-            return Ok(());
-        }
-        let mut parts = Vec::new();
-        for contender in &self.contenders {
-            let play = |simulation: &Simulation| simulation.run(from..end);
-            let plain = contender.plain.as_ref().map(play).transpose()?;
-            parts.push(Played { summary: play(&contender.simulation)?, plain });
-        }
+        let end = if whole {
+            (from / Simulation::BLOCK + 1).saturating_mul(Simulation::BLOCK)
+        } else {
+            from.saturating_add(jobs)
+        };
+        let begin = |simulation: &Simulation| simulation.begin(from..end);
+        let parts = self
+            .contenders
+            .iter()
+            .map(|contender| (begin(&contender.simulation), contender.plain.as_ref().map(begin)));
+        Block { end, parts: parts.collect() }
+    }
+
+    fn add(&mut self, block: Block) {
+        let parts = block
+            .parts
+            .into_iter()
+            .map(|(playing, plain)| Played { summary: playing.finish(), plain: plain.map(Playing::finish) });
         if self.jobs.is_empty() {
-            self.played = parts;
+            self.played = parts.collect();
         } else {
             for (whole, part) in self.played.iter_mut().zip(parts) {
                 whole.summary.merge(&part.summary);
@@ -75,8 +112,7 @@ impl Runner {
                 }
             }
         }
-        self.jobs.end = end;
-        Ok(())
+        self.jobs.end = block.end;
     }
 
     /// The figures of the jobs so far; `None` when there are none.
@@ -111,20 +147,15 @@ impl Runner {
         waiting.iter().map(|share| time(share).unwrap_or(f64::NAN)).collect()
     }
 
-    /// What every attempt of one job of a plan did. Where jobs matter to each other, its whole block is played for it.
+    /// What every attempt of one job of a plan did. Where jobs matter to each other, those of its block before it are played
+    /// for it.
     ///
     /// # Errors
     /// As for [`Runner::run`].
     pub fn lanes(&self, plan: usize, job: u64) -> Result<Option<Lanes>, SimError> {
         let Some(contender) = self.contenders.get(plan) else { return Ok(None) };
-        let jobs = if contender.simulation.jobs_interact() {
-            let first = job / Simulation::BLOCK * Simulation::BLOCK;
-            first..first + Simulation::BLOCK
-        } else {
-            job..job + 1
-        };
-        let traces = contender.simulation.trace(jobs)?;
-        Ok(traces.iter().find(|trace| trace.job == job).map(|trace| lanes(contender, trace)))
+        let trace = contender.simulation.trace_of(job)?;
+        Ok(trace.map(|trace| lanes(contender, &trace)))
     }
 
     /// How long the first attempt of each branch takes in one job, in seconds, were nothing to cut it: what the luck of the

@@ -133,11 +133,13 @@ export class Model {
 /** What runs say. */
 export const report = (runner: Runner): Played | null => JSON.parse(runner.report() ?? "null") as Played | null;
 
-/** Plays runs; what is wrong when they take longer than time counts. */
-export function play(runner: Runner, jobs: number): Problem | null {
+/**
+ * Plays runs, or a piece of a block of them where they matter to each other; how many there are then, or what is wrong when they
+ * take longer than time counts.
+ */
+export function play(runner: Runner, jobs: number): number | Problem {
   try {
-    runner.run(jobs);
-    return null;
+    return runner.run(jobs);
   } catch (cause) {
     return new Problem(cause);
   }

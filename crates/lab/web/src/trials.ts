@@ -99,7 +99,8 @@ export class Trials {
     const piece = (): boolean => {
       const jobs = Math.min(this.#pace, this.#asked - this.#done);
       const before = performance.now();
-      if (!this.#runs || play(this.#runs, jobs)) {
+      const done = this.#runs ? play(this.#runs, jobs) : this.#done;
+      if (!this.#runs || done instanceof Problem) {
         this.#asked = this.#done;
         return true;
       }
@@ -108,7 +109,7 @@ export class Trials {
       // By the best rate so far: adding to many runs costs as much for a small piece as for a large one.
       this.#rate = Math.max(this.#rate, jobs / took);
       this.#pace = Math.max(1, Math.min(MOST_AT_ONCE, Math.round(this.#rate * PIECE_MS)));
-      this.#done += jobs;
+      this.#done = done;
       if (performance.now() - told > 400) {
         told = performance.now();
         this.#read();

@@ -13,8 +13,8 @@ use crate::draws::Subject;
 const UNCOUNTED: u64 = 1 << 63;
 
 /// The jobs of a range in the order of their start, after some that warm the system up and before some that keep it warm.
-pub(super) struct Arriving<'a> {
-    simulation: &'a Simulation,
+pub(super) struct Arriving {
+    simulation: Simulation,
     jobs: Range<u64>,
     warm_up: u64,
     /// How many have been named.
@@ -37,8 +37,8 @@ pub(super) struct Arrival {
     pub(super) last: bool,
 }
 
-impl<'a> Arriving<'a> {
-    pub(super) fn new(simulation: &'a Simulation, jobs: &Range<u64>) -> Arriving<'a> {
+impl Arriving {
+    pub(super) fn new(simulation: Simulation, jobs: Range<u64>) -> Arriving {
         let think = |client: u32, mean: Time| {
             let subject = Subject { branch: client, ..Subject::job(jobs.start | UNCOUNTED) };
             Reverse(simulation.luck.think(subject, mean))
@@ -49,7 +49,7 @@ impl<'a> Arriving<'a> {
             .clients()
             .map(|(clients, mean)| (0..clients).map(|client| think(client + 1, mean)).collect());
         let warm_up = simulation.scenario.warm_up;
-        Arriving { simulation, jobs: jobs.clone(), warm_up, named: 0, last: None, next: None, ready }
+        Arriving { simulation, jobs, warm_up, named: 0, last: None, next: None, ready }
     }
 
     /// The next job; `None` when there are no more.

@@ -11,7 +11,7 @@ use super::trace::Happened;
 use super::world::{Due, What, World};
 use crate::draws::Subject;
 
-impl World<'_> {
+impl World {
     /// Runs an attempt under its permit, until the job will cut it.
     pub(super) fn start(&mut self, seat: usize, attempt: AttemptId, until: Option<Time>) {
         let index = self.index(attempt);
@@ -34,7 +34,7 @@ impl World<'_> {
     }
 
     fn run_attempt(&mut self, seat: usize, attempt: AttemptId, until: Option<Time>) -> Runs {
-        let simulation = self.simulation;
+        let simulation = &self.simulation;
         let AttemptId { branch, number: of_branch } = attempt;
         let (number, retry) = (self.seats[seat].number, self.seats[seat].player.retry(branch));
         let subject = Subject { job: number, branch, attempt: of_branch, retry };

@@ -5,6 +5,7 @@
 //! within one instant (a call that takes no time), or which never ends, is left to the machine. What comes of the others is
 //! to the bit what the machine says: it stands beside, and decides.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -22,8 +23,8 @@ const JOBS: usize = 8;
 const NEVER: u64 = u64::MAX;
 
 /// Plays jobs from their draws.
-pub(super) struct Direct<'a> {
-    luck: &'a Luck,
+pub(super) struct Direct {
+    luck: Arc<Luck>,
     members: Vec<Member>,
     k: usize,
     /// More branches than this may not be lost.
@@ -81,9 +82,9 @@ struct Copy {
     late: bool,
 }
 
-impl<'a> Direct<'a> {
+impl Direct {
     /// `None` where the machine has to play.
-    pub(super) fn new(simulation: &'a Simulation) -> Option<Direct<'a>> {
+    pub(super) fn new(simulation: &Simulation) -> Option<Direct> {
         let plan = &simulation.plan;
         let plain = |branch: &Branch| {
             branch.after.is_empty() && branch.attempt_timeout.is_none() && branch.limiter.is_none()
@@ -103,7 +104,7 @@ impl<'a> Direct<'a> {
         };
         let members: Vec<Member> = plan.branches().iter().map(member).collect();
         Some(Direct {
-            luck: &simulation.luck,
+            luck: Arc::clone(&simulation.luck),
             k: plan.k() as usize,
             spare: (plan.n() - plan.at_least()) as usize,
             first_deadline: members.iter().map(|member| member.deadline).min().unwrap_or(NEVER),
@@ -118,7 +119,7 @@ impl<'a> Direct<'a> {
     }
 
     /// Plays jobs, those that need it in this world; how many did not.
-    pub(super) fn run(mut self, world: &mut World<'_>, jobs: Range<u64>) -> u64 {
+    pub(super) fn run(mut self, world: &mut World, jobs: Range<u64>) -> u64 {
         let mut drawn = alloc::vec![[0; JOBS]; self.members.len()];
         for first in jobs.clone().step_by(JOBS) {
             for (branch, pair) in (0..).step_by(2).zip(drawn.chunks_mut(2)) {
@@ -356,7 +357,6 @@ fn add_time(to: &mut Time, nanos: u64) {
 #[cfg(test)]
 mod tests {
     use alloc::format;
-    use alloc::sync::Arc;
 
     use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, WaitFor};
 
@@ -442,7 +442,7 @@ mod tests {
             let scenario = Scenario { credit: Credit::Unlimited, dependence, size, ..Scenario::default() };
             let simulation = Simulation::new(Arc::new(plan), laws, scenario, plans).expect("in range");
             let direct = Direct::new(&simulation).expect("a plan of which draws say all");
-            let (mut drawn, mut machine) = (World::new(&simulation), World::new(&simulation));
+            let (mut drawn, mut machine) = (World::new(simulation.clone()), World::new(simulation.clone()));
             played += direct.run(&mut drawn, 5..205);
             (5..205).for_each(|number| machine.play_alone(number));
             let [drawn, machine] = [drawn, machine].map(World::finished);

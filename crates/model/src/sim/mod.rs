@@ -43,6 +43,7 @@ mod estimate;
 mod load;
 mod luck;
 mod meter;
+mod playing;
 mod readout;
 mod scenario;
 mod seat;
@@ -58,6 +59,7 @@ pub use client::Client;
 pub use error::SimError;
 pub use estimate::{Estimate, Interval, Share};
 pub use load::{Bound, Load};
+pub use playing::Playing;
 pub use scenario::{Arrivals, Credit, Scenario};
 pub use server::{Allows, Choice, Failures, Limit, RetryAfter, Server, Slow};
 pub use summary::{Outcomes, ServerUse, Summary, Verdicts, Waits};
@@ -159,7 +161,7 @@ impl Simulation {
     /// # Errors
     /// [`SimError::TooLong`] when the jobs take longer than [`Time`] counts.
     pub fn run(&self, jobs: Range<u64>) -> Result<Summary, SimError> {
-        World::new(self).run(jobs)
+        World::new(self.clone()).run(jobs)
     }
 
     /// What each of the jobs with these numbers did, in the order of their ends.
@@ -167,7 +169,25 @@ impl Simulation {
     /// # Errors
     /// [`SimError::TooLong`] as for [`Simulation::run`].
     pub fn trace(&self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
-        World::new(self).trace(jobs)
+        World::new(self.clone()).trace(jobs)
+    }
+
+    /// What one job does in a long run: where jobs [interact](Simulation::jobs_interact), those of its block that matter to it
+    /// are played as well. `None` for [`u64::MAX`], which no range holds.
+    ///
+    /// # Errors
+    /// [`SimError::TooLong`] as for [`Simulation::run`].
+    pub fn trace_of(&self, job: u64) -> Result<Option<Trace>, SimError> {
+        if !self.jobs_interact() {
+            return Ok(self.trace(job..job.saturating_add(1))?.pop());
+        }
+        let first = job - job % Simulation::BLOCK;
+        World::new(self.clone()).trace_of(job, first..first.saturating_add(Simulation::BLOCK))
+    }
+
+    /// [`Simulation::run`], piece by piece.
+    pub fn begin(&self, jobs: Range<u64>) -> Playing {
+        Playing::new(self.clone(), jobs)
     }
 
     /// The plan that is played.

@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::mem;
@@ -11,13 +12,14 @@ use fantail_core::{Limiter, LimiterSpec, Time};
 
 use super::luck::nearest;
 use super::meter::Meter;
+use super::scenario::Scenario;
 use super::server::{Allows, Choice, Limit, RetryAfter, Server};
 use super::world::{Due, What};
 use crate::Cancellation;
 
 /// The state of all servers.
-pub(super) struct Servers<'a> {
-    specs: &'a [Server],
+pub(super) struct Servers {
+    scenario: Arc<Scenario>,
     states: Vec<State>,
     calls: Vec<Call>,
     empty_calls: Vec<u32>,
@@ -112,8 +114,8 @@ pub(super) enum Dropped {
 /// What is going to happen.
 type Dues = BinaryHeap<Reverse<Due>>;
 
-impl<'a> Servers<'a> {
-    pub(super) fn new(specs: &'a [Server]) -> Servers<'a> {
+impl Servers {
+    pub(super) fn new(scenario: Arc<Scenario>) -> Servers {
         let state = |spec: &Server| State {
             replicas: (0..spec.replicas).map(|_| Replica::default()).collect(),
             next: 0,
@@ -130,8 +132,8 @@ impl<'a> Servers<'a> {
             turned_away: 0,
         };
         Servers {
-            specs,
-            states: specs.iter().map(state).collect(),
+            states: scenario.servers.iter().map(state).collect(),
+            scenario,
             calls: Vec::new(),
             empty_calls: Vec::new(),
             serial: 0,
@@ -140,7 +142,7 @@ impl<'a> Servers<'a> {
 
     /// Counts a call that comes; if it is turned away, when the server says to come back, if it does.
     pub(super) fn admit(&mut self, server: u32, now: Time) -> Result<(), Option<Time>> {
-        let (spec, state) = (&self.specs[server as usize], &mut self.states[server as usize]);
+        let (spec, state) = (&self.scenario.servers[server as usize], &mut self.states[server as usize]);
         state.came += 1;
         let Some(limit) = &spec.limit else { return Ok(()) };
         let free_at = match (&mut state.taken, limit.allows) {
@@ -183,7 +185,7 @@ impl<'a> Servers<'a> {
         been_at: &mut Vec<u32>,
         random: impl FnOnce(u32) -> u32,
     ) -> u32 {
-        let spec = &self.specs[server as usize];
+        let spec = &self.scenario.servers[server as usize];
         let state = &mut self.states[server as usize];
         let all = spec.replicas;
         if been_at.len() >= all as usize {
@@ -241,7 +243,7 @@ impl<'a> Servers<'a> {
         let id = CallId { index, serial: self.serial };
         let place = &mut self.states[server as usize].replicas[replica as usize];
         place.load += 1;
-        if self.specs[server as usize].slots.is_none_or(|slots| place.serving < slots) {
+        if self.scenario.servers[server as usize].slots.is_none_or(|slots| place.serving < slots) {
             self.begin(id, now, due);
         } else {
             place.waiting.push_back(id);
@@ -264,7 +266,7 @@ impl<'a> Servers<'a> {
     /// Nobody waits for a call any more.
     pub(super) fn drop_call(&mut self, id: CallId, now: Time, due: &mut Dues) -> Dropped {
         let Some(call) = self.alive(id).copied() else { return Dropped::Gone(Time::ZERO) };
-        let spec = &self.specs[call.server as usize];
+        let spec = &self.scenario.servers[call.server as usize];
         let lag = match spec.cancellation {
             Cancellation::AtOnce => Time::ZERO,
             Cancellation::After(lag) => nearest(lag),
@@ -334,7 +336,7 @@ impl<'a> Servers<'a> {
         state.serving.set(now, state.serving.level() + 1);
         let Owner { seat, number, .. } = call.owner;
         let mut after = |work, what| {
-            let at = served_by(&self.specs[call.server as usize], now, work, call.replica);
+            let at = served_by(&self.scenario.servers[call.server as usize], now, work, call.replica);
             if at < Time::MAX {
                 due.push(Reverse(Due { at, number, what, seat }));
             }

@@ -10,7 +10,7 @@ use core::ops::Range;
 use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Role, Start};
 use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 
-use super::arriving::Arriving;
+use super::arriving::{Arrival, Arriving};
 use super::client::Calls;
 use super::direct::Direct;
 use super::meter::Meter;
@@ -24,17 +24,19 @@ use super::{Credit, SimError, Simulation, Summary};
 /// An instant is played in rounds: what happened to each job goes into one step of that job, in the order of the jobs'
 /// numbers, the newcomer last; then the limiters hand out what is free by then, and whoever got something is stepped
 /// again.
-pub(super) struct World<'a> {
-    pub(super) simulation: &'a Simulation,
+pub(super) struct World {
+    pub(super) simulation: Simulation,
     pub(super) now: Time,
     /// Jobs that are alive have a seat each; the seat of a job that is over is taken by a later one.
     pub(super) seats: Vec<Seat>,
     empty_seats: Vec<usize>,
     pub(super) due: BinaryHeap<Reverse<Due>>,
     pub(super) limiters: Vec<Shared>,
-    pub(super) servers: Servers<'a>,
+    pub(super) servers: Servers,
     /// Who starts when; `None` where each job has a time of its own.
-    arriving: Option<Arriving<'a>>,
+    arriving: Option<Arriving>,
+    /// The next of them.
+    arrival: Option<Arrival>,
     /// Attempts that run.
     pub(super) running: Meter,
     /// `None`: every copy and failover is paid for.
@@ -45,8 +47,14 @@ pub(super) struct World<'a> {
     stepped: Vec<usize>,
     actions: Vec<Action>,
     pub(super) summary: Summary,
-    /// Where single jobs are recorded.
-    traces: Option<Vec<Trace>>,
+    record: Option<Record>,
+}
+
+/// What single jobs did.
+struct Record {
+    /// Those that are wanted.
+    jobs: Range<u64>,
+    traces: Vec<Trace>,
 }
 
 /// Something that is going to happen; ordered by time, then job.
@@ -108,8 +116,8 @@ pub(super) struct Waiter {
     since: Time,
 }
 
-impl<'a> World<'a> {
-    pub(super) fn new(simulation: &'a Simulation) -> World<'a> {
+impl World {
+    pub(super) fn new(simulation: Simulation) -> World {
         let plan = &simulation.plan;
         let shared = |spec: &LimiterSpec| Shared {
             limiter: Limiter::new(spec.clone()),
@@ -118,14 +126,14 @@ impl<'a> World<'a> {
             serves_at: None,
         };
         World {
-            simulation,
             now: Time::ZERO,
             seats: Vec::new(),
             empty_seats: Vec::new(),
             due: BinaryHeap::new(),
             limiters: plan.limiters().iter().map(shared).collect(),
-            servers: Servers::new(&simulation.scenario.servers),
+            servers: Servers::new(Arc::clone(&simulation.scenario)),
             arriving: None,
+            arrival: None,
             running: Meter::default(),
             budgets: (simulation.scenario.credit == Credit::Earned).then(|| Budgets {
                 hedges: Budget::new(plan.hedge_budget()),
@@ -134,8 +142,9 @@ impl<'a> World<'a> {
             told: Vec::new(),
             stepped: Vec::new(),
             actions: Vec::new(),
-            summary: Summary::new(simulation),
-            traces: None,
+            summary: Summary::new(&simulation),
+            record: None,
+            simulation,
         }
     }
 
@@ -146,15 +155,28 @@ impl<'a> World<'a> {
 
     /// What each job of a range did.
     pub(super) fn trace(mut self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
-        self.traces = Some(Vec::new());
+        self.record = Some(Record { jobs: jobs.clone(), traces: Vec::new() });
         self.play(jobs)?;
-        Ok(self.traces.unwrap_or_default())
+        Ok(self.traces())
     }
 
-    fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
+    /// What one job did; those of the range before it are played, and those after it as long as it is there.
+    pub(super) fn trace_of(mut self, job: u64, jobs: Range<u64>) -> Result<Option<Trace>, SimError> {
+        self.record = Some(Record { jobs: job..job.saturating_add(1), traces: Vec::new() });
+        self.begin(jobs);
+        while self.record.as_ref().is_some_and(|record| record.traces.is_empty()) && !self.advance(1)? {}
+        Ok(self.traces().pop())
+    }
+
+    fn traces(self) -> Vec<Trace> {
+        self.record.map(|record| record.traces).unwrap_or_default()
+    }
+
+    /// Plays jobs to their end.
+    pub(super) fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         if self.simulation.jobs_interact() {
             self.run_together(jobs)?;
-        } else if let (Some(direct), None) = (Direct::new(self.simulation), &self.traces) {
+        } else if let (Some(direct), None) = (Direct::new(&self.simulation), &self.record) {
             direct.run(self, jobs);
         } else {
             jobs.for_each(|number| self.play_alone(number));
@@ -180,46 +202,61 @@ impl<'a> World<'a> {
     }
 
     fn run_together(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
-        self.arriving = Some(Arriving::new(self.simulation, &jobs));
-        while let Some(arrival) = self.arriving.as_mut().and_then(|arriving| arriving.next(&self.summary)) {
-            let at = self.play_until_arrival(arrival.number);
-            if at == Time::MAX {
-                return Err(SimError::TooLong { job: arrival.number });
-            }
-            self.now = at;
-            self.collect();
-            if arrival.first {
-                self.servers.measure(at);
-                self.running.restart(at);
-            }
-            self.step_told();
-            self.arrive(arrival.number, arrival.counts);
-            self.settle();
-            if arrival.last {
-                self.summary.measure(&self.servers.measured(at));
-            }
-        }
-        while self.play_next() {}
-        self.give_up();
+        self.begin(jobs);
+        while !self.advance(u64::MAX)? {}
         Ok(())
     }
 
-    /// Plays every instant before the one at which this job starts; returns that.
-    fn play_until_arrival(&mut self, number: u64) -> Time {
-        loop {
-            let arrives = self.arriving.as_mut().and_then(|arriving| arriving.at(number));
+    /// Jobs of this range are going to arrive, as [`World::advance`] is called.
+    pub(super) fn begin(&mut self, jobs: Range<u64>) {
+        self.arriving = Some(Arriving::new(self.simulation.clone(), jobs));
+        self.name_next();
+    }
+
+    fn name_next(&mut self) {
+        self.arrival = self.arriving.as_mut().and_then(|arriving| arriving.next(&self.summary));
+    }
+
+    /// Plays so many instants more; whether all is over then.
+    pub(super) fn advance(&mut self, instants: u64) -> Result<bool, SimError> {
+        for _ in 0..instants {
+            let Some(arrival) = self.arrival else {
+                if self.play_next() {
+                    continue;
+                }
+                self.give_up();
+                return Ok(true);
+            };
+            let arrives = self.arriving.as_mut().and_then(|arriving| arriving.at(arrival.number));
             match (arrives, self.next_at()) {
-                (Some(at), next) if next.is_none_or(|next| next >= at) => {
-                    self.arriving.as_mut().expect("somebody arrives").starts(at);
-                    return at;
-                }
-                (_, Some(_)) => {
-                    self.play_next();
-                }
+                (Some(Time::MAX), None) => return Err(SimError::TooLong { job: arrival.number }),
+                (Some(at), next) if next.is_none_or(|next| next >= at) => self.play_arrival(arrival, at),
+                (_, Some(_)) => drop(self.play_next()),
                 // All clients wait for jobs that nothing can happen to.
                 (_, None) => self.give_up(),
             }
         }
+        Ok(false)
+    }
+
+    /// Plays the instant at which a job starts.
+    fn play_arrival(&mut self, arrival: Arrival, at: Time) {
+        if let Some(arriving) = &mut self.arriving {
+            arriving.starts(at);
+        }
+        self.now = at;
+        self.collect();
+        if arrival.first {
+            self.servers.measure(at);
+            self.running.restart(at);
+        }
+        self.step_told();
+        self.arrive(arrival.number, arrival.counts);
+        self.settle();
+        if arrival.last {
+            self.summary.measure(&self.servers.measured(at));
+        }
+        self.name_next();
     }
 
     fn anybody(&self) -> bool {
@@ -296,8 +333,8 @@ impl<'a> World<'a> {
 
     /// Something happened to an attempt; recorded where it is wanted.
     pub(super) fn note(&mut self, seat: usize, at: Time, attempt: AttemptId, what: Happened) {
-        if self.traces.is_some() {
-            let taken = &mut self.seats[seat];
+        let taken = &mut self.seats[seat];
+        if self.record.as_ref().is_some_and(|record| record.jobs.contains(&taken.number)) {
             taken.steps.push(Step { at: at.saturating_sub(taken.started_at), attempt, what });
         }
     }
@@ -353,15 +390,16 @@ impl<'a> World<'a> {
         if seat.counts {
             self.summary.record(seat, self.simulation.plan.backfill() && self.simulation.client.is_none());
         }
-        if let Some(traces) = &mut self.traces {
+        if let Some(Record { traces, .. }) =
+            self.record.as_mut().filter(|record| record.jobs.contains(&seat.number))
+        {
             let mut steps = mem::take(&mut seat.steps);
             steps.sort_by_key(|step| step.at);
             let verdict = seat.player.verdict();
             let elapsed = if verdict.is_some() { seat.player.elapsed() } else { Time::MAX };
             let outcome = |branch| seat.player.outcome_and_attempts(branch).0;
             let outcomes = (0..self.simulation.plan.n()).map(outcome).collect();
-            let trace = Trace { job: seat.number, elapsed, verdict, outcomes, steps };
-            traces.extend(seat.counts.then_some(trace));
+            traces.push(Trace { job: seat.number, elapsed, verdict, outcomes, steps });
         }
         if seat.player.verdict().is_none() {
             self.returned(index);
@@ -435,8 +473,7 @@ impl<'a> World<'a> {
     }
 
     fn ask(&mut self, seat: usize, attempt: AttemptId, class: Class, budgeted: bool, until: Option<Time>) {
-        let simulation = self.simulation;
-        let declared = &simulation.plan.branches()[attempt.branch as usize];
+        let declared = &self.simulation.plan.branches()[attempt.branch as usize];
         let held = if let Some(limiter) = declared.limiter {
             let shared = &mut self.limiters[limiter];
             shared.changed = true;

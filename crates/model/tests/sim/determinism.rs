@@ -183,6 +183,33 @@ fn a_known_trace_is_repeated_step_by_step() {
     assert_eq!(text, include_str!("golden.txt"), "{text}");
 }
 
+/// Of jobs that wait for each other in all ways, and of some that don't.
+#[test]
+fn pieces_and_single_jobs_are_those_of_the_whole() {
+    let (spec, laws) = busy_plan();
+    let mut gated = spec.clone();
+    gated.limiters = vec![LimiterSpec { gate: Some(3), ..LimiterSpec::new("narrow") }];
+    gated.branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
+    let clients = Arrivals::Clients { clients: 4, think: Time::from_millis(200) };
+    for (spec, arrivals) in
+        [(spec, Arrivals::OneAtATime), (gated.clone(), Arrivals::Poisson(1.0)), (gated, clients)]
+    {
+        let simulation = simulation(spec, &laws, arrivals, 7);
+        let mut playing = simulation.begin(0..400);
+        let mut pieces = 1;
+        while !playing.play(37).unwrap() {
+            pieces += 1;
+        }
+        assert!(pieces > 400 / 37);
+        assert_eq!(playing.finish(), simulation.run(0..400).unwrap());
+        let traces = simulation.trace(0..Simulation::BLOCK).unwrap();
+        for job in [0, 7, 399] {
+            let one = simulation.trace_of(job).unwrap();
+            assert_eq!(one.as_ref(), traces.iter().find(|trace| trace.job == job));
+        }
+    }
+}
+
 #[test]
 fn a_summary_written_down_is_the_same_when_read() {
     let (spec, laws) = busy_plan();

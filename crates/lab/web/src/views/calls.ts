@@ -17,8 +17,11 @@ const SAYS: Readonly<Record<string, string>> = {
   bounded: "Under a plan",
 };
 
-/** Documents whose lanes can be shown. */
-const DOCUMENTS = 10_000;
+/** Documents whose lanes can be shown: those before them are played for it. */
+const DOCUMENTS = 1_000;
+
+/** Instants of a piece of work, of which a handful are a document. */
+const PIECE = 5_000;
 
 export class Calls {
   readonly #figures = h("div");
@@ -45,11 +48,12 @@ export class Calls {
 
   /** What is left to do, in pieces. */
   draw(): () => boolean {
-    let done = 0;
+    let played: number | Problem = 0;
     return () => {
-      if (!this.#runner) return true;
-      if (done++ === 0) {
-        if (play(this.#runner, DOCUMENTS) === null) this.#tabulate();
+      if (!this.#runner || played instanceof Problem) return true;
+      if (played === 0) {
+        played = play(this.#runner, PIECE);
+        if (typeof played === "number" && played > 0) this.#tabulate();
         return false;
       }
       this.#show();
