@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use fantail_lab::{Lab, Lanes, Runner, State, Verb};
+use fantail_report::simulate::File;
 
 fn runner(n: u32, strategies: &[&str]) -> Runner {
     let strategies = strategies.iter().map(ToString::to_string).collect();
@@ -82,7 +83,7 @@ fn lanes_say_who_won_and_what_became_of_the_others() {
 #[test]
 fn a_plan_file_is_played_with_its_scenario() {
     let text = include_str!("../../../examples/ingestion.toml").to_owned();
-    let file = fantail_report::simulate::File { name: "ingestion.toml".to_owned(), text };
+    let file = File { name: "ingestion.toml".to_owned(), text };
     let state = State { file: Some(file), ..State::default() };
     let mut runner = Lab::default().runner(&state, 0).unwrap();
     assert_eq!(runner.names().collect::<Vec<_>>(), ["sequential", "concurrent", "bounded"]);
@@ -99,6 +100,21 @@ fn a_plan_file_is_played_with_its_scenario() {
     let sequential = runner.lanes(0, 12).unwrap().unwrap();
     let starts = sequential.branches.iter().map(|branch| branch.attempts[0].spans.last().unwrap().from_s);
     assert!(starts.is_sorted() && sequential.branches.len() == 5);
+}
+
+/// The golden trace: the page's WebAssembly is tested against the same file. Any change of draws, order or rules shows here.
+#[test]
+fn known_lanes_are_repeated_to_the_letter() {
+    let file = File { name: "golden.toml".to_owned(), text: include_str!("golden.toml").to_owned() };
+    let state = State { file: Some(file), seed: 11, ..State::default() };
+    let runner = Lab::default().runner(&state, 0).unwrap();
+    let mut text = String::new();
+    for (plan, job) in (0..2).flat_map(|plan| (0..12).map(move |job| (plan, job))) {
+        let lanes = runner.lanes(plan, job).unwrap().unwrap();
+        text.push_str(&serde_json::to_string(&lanes).unwrap());
+        text.push('\n');
+    }
+    assert!(text == include_str!("golden.jsonl"), "{text}");
 }
 
 #[test]
