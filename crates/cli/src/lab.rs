@@ -64,7 +64,7 @@ fn json(path: &'static str, body: Vec<u8>) -> Page {
 pub(crate) fn beside(source: &Source) -> Vec<Page> {
     // A file whose plans state no latency is served all the same; there is nothing to predict of it.
     let words = Words { files: vec![source.clone()], ..Words::default() };
-    let report = Report::new(&words, &play::on_all_cores, |_, _| {});
+    let report = Report::new(&words, &play::silently, |_, _| {});
     let predicted = report.ok().map(|report| json("/predict.json", report.json()));
     std::iter::once(page("/lab")).chain(predicted).collect()
 }

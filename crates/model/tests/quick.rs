@@ -115,7 +115,7 @@ fn what_would_take_long_is_refused_before_it_is_begun() {
     assert!(too_long(some.mean().unwrap_err()));
     assert_eq!(
         some.mean().unwrap_err().to_string(),
-        "an integral over so many different dependent branches or attempts would take too long: 9.05e4 terms, \
+        "an integral over so many dependent branches and attempts would take too long: 9.05e4 terms, \
          expected at most 6e4"
     );
     // However many are alike.

@@ -78,9 +78,9 @@ pub(crate) fn percentile(text: &str) -> Result<Percentile, Fault> {
         _ => Decimal::parse(text),
     };
     let refused = |what: &str| {
-        let message =
-            format!("{} {what}; expected one between 0 and 1, like p99, 0.99 or 1-1e-6", quote(text));
-        Fault::new(0..text.len(), message)
+        let nearest = nearest(text).map(|nearest| format!("; did you mean `{nearest}`?")).unwrap_or_default();
+        let expected = "expected one between 0 and 1, like p99, 0.99 or 1-1e-6";
+        Fault::new(0..text.len(), format!("{} {what}; {expected}{nearest}", quote(text)))
     };
     let decimal = decimal.ok_or_else(|| refused("is not a percentile"))?;
     let (p, s) = (decimal.to_f64(), decimal.complement().to_f64());
@@ -91,6 +91,12 @@ pub(crate) fn percentile(text: &str) -> Result<Percentile, Fault> {
     let level = if p < s { Level::below(p) } else { Level::above(s) };
     let level = level.expect("a level strictly between 0 and 1");
     Ok(Percentile { label: label(&decimal), level })
+}
+
+/// What a percentage was meant for: p50, as `50`, `50%` and `p50%`.
+fn nearest(text: &str) -> Option<String> {
+    let nearest = format!("p{}", text.trim_start_matches(['p', 'P']).trim_end_matches('%').trim());
+    (nearest != text && percentile(&nearest).is_ok()).then_some(nearest)
 }
 
 /// How long the percentage of a label may be that has a shorter one.

@@ -16,7 +16,7 @@ pub fn plan(plan: &Plan) -> String {
 pub fn plan_with(plan: &Plan, deadline: Option<&str>) -> String {
     let mut words = vec![barrier(plan)];
     if plan.required() > 0 && plan.required() < plan.n() {
-        words.push(format!("{} required", plan.required()));
+        words.push(format!("{} required", number::grouped(plan.required().into())));
     }
     if plan.at_least() < plan.k() && plan.at_least() != plan.required() {
         words.push(format!("at least {}", number::count(plan.at_least().into(), "answer", "answers")));
@@ -62,9 +62,10 @@ fn barrier(plan: &Plan) -> String {
     match plan.wait_for() {
         _ if plan.n() == 1 => "waits for its only branch".to_owned(),
         WaitFor::All => format!("waits for all of {branches}"),
-        WaitFor::First(k) => format!("waits for the first {k} of {branches}"),
+        WaitFor::First(k) => format!("waits for the first {} of {branches}", number::grouped(k.into())),
         WaitFor::Share(share) => {
-            format!("waits for the first {} of {branches} ({})", plan.k(), percent(share))
+            let k = number::grouped(plan.k().into());
+            format!("waits for the first {k} of {branches} ({})", percent(share))
         }
     }
 }

@@ -15,6 +15,17 @@ pub fn duration(seconds: f64) -> String {
     if unit.is_empty() { number } else { format!("{number} {unit}") }
 }
 
+/// A time in seconds with six significant digits: `10.3730 s`.
+pub fn precise(seconds: f64) -> String {
+    if !seconds.is_finite() {
+        return duration(seconds);
+    }
+    let (name, scale) = unit(seconds);
+    let number = seconds / scale;
+    let decimals = (5 - number.abs().max(1.0).log10().floor() as i32).max(0) as usize;
+    if number < 1e6 { format!("{number:.decimals$} {name}") } else { format!("{number:.5e} {name}") }
+}
+
 /// Times for one column, their units below each other.
 pub fn durations(seconds: &[f64]) -> Vec<String> {
     let parts: Vec<_> = seconds.iter().map(|&seconds| parts(seconds)).collect();
@@ -132,15 +143,53 @@ pub fn figure(measure: Measure, value: f64) -> String {
 
 /// What lies between two numbers with their units, the unit left out where it is that of both: `5.36–5.63`.
 pub fn range(low: &str, high: &str) -> String {
-    let parts = |text: &str| text.rsplit_once(' ').map(|(number, unit)| (number.to_owned(), unit.to_owned()));
-    match (parts(low), parts(high)) {
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
         (Some((low, unit)), Some((high, same))) if unit == same => format!("{low}–{high}"),
         _ => format!("{low}–{high}"),
     }
 }
 
+/// The same where nothing else says the unit: `5.36–5.63 s`, `≥ 5.36 s`.
+pub fn span(low: &str, high: &str) -> String {
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        _ if low == high => low.to_owned(),
+        _ if high == "∞" => format!("≥ {low}"),
+        (Some((_, unit)), Some((_, same))) if unit == same => format!("{} {unit}", range(low, high)),
+        _ => range(low, high),
+    }
+}
+
+/// Numbers that are swept, in one unit and with as many decimals as tell them apart, so that they are lined up; none
+/// where that takes too many.
+pub fn steps(values: &[f64], unit: (&str, f64)) -> Option<Vec<String>> {
+    /// How far a label may be from its value, as a share of the way to the next.
+    const OFF: f64 = 0.01;
+    /// The same as a share of the value.
+    const OFF_ITSELF: f64 = 0.005;
+    const MOST_DECIMALS: usize = 4;
+    let (name, scale) = unit;
+    let scaled: Vec<f64> = values.iter().map(|value| value / scale).collect();
+    let gaps = scaled.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let gap = gaps.fold(f64::INFINITY, f64::min);
+    let label = |value: &f64, decimals: usize| format!("{value:.decimals$}");
+    let suits = |decimals: &usize| {
+        scaled.iter().all(|value| {
+            let off = (label(value, *decimals).parse::<f64>().unwrap_or(f64::NAN) - value).abs();
+            off <= (OFF * gap).min(OFF_ITSELF * value.abs())
+        })
+    };
+    let decimals = (0..=MOST_DECIMALS).find(suits)?;
+    let name = if name.is_empty() { String::new() } else { format!(" {name}") };
+    Some(scaled.iter().map(|value| format!("{}{name}", label(value, decimals))).collect())
+}
+
 /// `1 branch`, `5 branches`: a count with the word it counts.
 pub fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// A whole number, its thousands apart where it has more than four digits: `1,000,000`.
+pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut grouped = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -149,7 +198,7 @@ pub fn count(n: u64, one: &str, many: &str) -> String {
         }
         grouped.push(digit);
     }
-    format!("{grouped} {}", if n == 1 { one } else { many })
+    grouped
 }
 
 #[cfg(test)]
@@ -217,6 +266,32 @@ mod tests {
         check(12.0, "12");
         check(1_234.0, "1230");
         check(0.012_34, "0.0123");
+    }
+
+    #[test]
+    fn a_span_says_its_unit_once() {
+        let check = |low, high, text| assert_eq!(span(low, high), text);
+        check("5.36 s", "5.63 s", "5.36–5.63 s");
+        check("812 ms", "1.20 s", "812 ms–1.20 s");
+        check("5.36 s", "∞", "≥ 5.36 s");
+        check("95.1 %", "95.1 %", "95.1 %");
+    }
+
+    #[test]
+    fn what_is_swept_has_one_unit_and_the_decimals_that_tell_it_apart() {
+        let check = |values: &[f64], unit, labels: &[&str]| {
+            assert_eq!(
+                steps(values, unit).as_deref(),
+                Some(&labels.iter().map(ToString::to_string).collect::<Vec<_>>()[..]),
+                "{values:?}"
+            );
+        };
+        check(&[0.5, 1.0, 5.0], ("s", 1.0), &["0.5 s", "1.0 s", "5.0 s"]);
+        check(&[1.0, 2.0], ("s", 1.0), &["1 s", "2 s"]);
+        check(&[0.5, 0.5 + 4.5 / 7.0], ("s", 1.0), &["0.50 s", "1.14 s"]);
+        check(&[0.2, 0.4 - 0.2 / 3.0], ("", 1.0), &["0.200", "0.333"]);
+        check(&[2.0], ("s", 1.0), &["2 s"]);
+        assert_eq!(steps(&[1e-9, 5.0], ("s", 1.0)), None);
     }
 
     #[test]

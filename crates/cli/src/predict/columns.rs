@@ -1,14 +1,17 @@
 //! What the tables for people show: the columns that say anything about the strategies at hand.
 
 use crate::number;
-use fantail_report::predict::{Figures, Prices, Report, Strategy};
+use fantail_model::{Figure, Method};
+use fantail_report::predict::{BUSY_FOR_EVER, Figures, Point, Prices, Report, Row, UNPRICED};
 
-/// A column with one cell a strategy.
+/// A column with one cell a row.
 pub(super) struct Column {
     pub(super) subject: Subject,
     /// One or two lines.
     pub(super) header: String,
     pub(super) cells: Vec<String>,
+    /// The rows whose cell is a dash, and why each is.
+    pub(super) missing: Vec<(usize, String)>,
 }
 
 /// What columns are about; those of one subject stay together.
@@ -27,42 +30,63 @@ pub(super) enum Subject {
 /// A time that is finite and later than any that is computed.
 const BEYOND: &str = "> 1e290 s";
 /// Where there is no figure.
-const NONE: &str = "–";
+pub(super) const NONE: &str = "–";
+
+impl Column {
+    /// A column that has all its cells.
+    pub(super) fn new(subject: Subject, header: &str, cells: Vec<String>) -> Column {
+        Column { subject, header: header.to_owned(), cells, missing: Vec::new() }
+    }
+
+    /// A column that has a cell, or why there is none, for each row.
+    fn of<T>(
+        subject: Subject,
+        header: &str,
+        figures: Vec<Result<T, String>>,
+        mut write: impl FnMut(T) -> String,
+    ) -> Column {
+        let mut column = Column::new(subject, header, Vec::new());
+        for (row, figure) in figures.into_iter().enumerate() {
+            column.cells.push(match figure {
+                Ok(figure) => write(figure),
+                Err(why) => {
+                    column.missing.push((row, why));
+                    NONE.to_owned()
+                }
+            });
+        }
+        column
+    }
+}
 
 /// The columns of `rows`: their names, then where in a sweep they are, then their figures.
-pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
-    let names = rows.iter().map(|strategy| strategy.shown()).collect();
-    let mut columns = vec![Column { subject: Subject::Name, header: "strategy".to_owned(), cells: names }];
-    let points: Vec<_> = rows.iter().filter_map(|strategy| strategy.point).collect();
+pub(super) fn columns(report: &Report, rows: &[Row<'_>]) -> Vec<Column> {
+    let names = rows.iter().map(|(strategy, _)| strategy.shown()).collect();
+    let mut columns = vec![Column::new(Subject::Name, "strategy", names)];
+    let points: Vec<Point> = rows.iter().filter_map(|(strategy, _)| strategy.point).collect();
     if let Some(first) = points.first() {
-        let cells = points.iter().map(ToString::to_string).collect();
-        columns.push(Column { subject: Subject::Point, header: first.variable().to_owned(), cells });
+        columns.push(Column::new(Subject::Point, first.variable(), Point::labels(&points)));
     }
-    let times = |header: &str, get: &dyn Fn(&Figures) -> Option<f64>| Column {
-        subject: Subject::Time,
-        header: header.to_owned(),
-        cells: durations(rows, get),
-    };
     for (i, label) in report.labels.iter().enumerate() {
-        let mut column = times(label, &|figures| Some(figures.quantiles[i].value));
-        for (cell, strategy) in column.cells.iter_mut().zip(rows) {
-            if strategy.outlook.as_ref().is_ok_and(|figures| figures.is_beyond(i)) {
+        let mut column = times(label, rows, &|figures| Ok(figures.quantiles[i]));
+        for (cell, (_, figures)) in column.cells.iter_mut().zip(rows) {
+            if figures.is_beyond(i) {
                 BEYOND.clone_into(cell);
             }
         }
         columns.push(column);
     }
-    columns.push(times("mean", &|figures| figures.mean.as_ref().ok().map(|mean| mean.value)));
+    columns.push(times("mean", rows, &|figures| figures.mean.clone()));
     if !always_complete(rows) {
-        let mut verdict = |header: &str, get: fn(&Figures) -> f64| {
-            let cells = cells(rows, |figures| Some(number::percent(get(figures))));
-            columns.push(Column { subject: Subject::Verdict, header: header.to_owned(), cells });
+        let mut verdict = |header: &str, get: fn(&Figures) -> Figure| {
+            let shares = rows.iter().map(|(_, figures)| Ok(get(figures))).collect();
+            columns.push(Column::of(Subject::Verdict, header, shares, share));
         };
-        verdict("complete", |figures| figures.complete.value);
-        verdict("partial", |figures| figures.partial.value);
-        verdict("failed", |figures| figures.failed.value);
-        if figures_of(rows).any(|figures| figures.never.value > 0.0) {
-            verdict("never", |figures| figures.never.value);
+        verdict("complete", |figures| figures.complete);
+        verdict("partial", |figures| figures.partial);
+        verdict("failed", |figures| figures.failed);
+        if rows.iter().any(|(_, figures)| figures.never.value > 0.0) {
+            verdict("never", |figures| figures.never);
         }
     }
     columns.extend(prices(rows));
@@ -70,48 +94,62 @@ pub(super) fn columns(report: &Report, rows: &[&Strategy]) -> Vec<Column> {
 }
 
 /// Whether every job of every strategy ends complete, so that shares of verdicts would say nothing.
-pub(super) fn always_complete(rows: &[&Strategy]) -> bool {
-    figures_of(rows).all(|figures| figures.complete.value == 1.0)
+pub(super) fn always_complete(rows: &[Row<'_>]) -> bool {
+    rows.iter().all(|(_, figures)| figures.complete.value == 1.0)
 }
 
 /// Whether any strategy sends copies.
-fn any_copies(rows: &[&Strategy]) -> bool {
-    figures_of(rows).any(|figures| figures.sends_copy.as_ref().map(|share| share.value) != Ok(0.0))
+fn any_copies(rows: &[Row<'_>]) -> bool {
+    rows.iter().any(|(_, figures)| figures.sends_copy.as_ref().map(|share| share.value) != Ok(0.0))
 }
 
-fn prices(rows: &[&Strategy]) -> Vec<Column> {
-    let column = |header: &str, get: &dyn Fn(&Prices) -> Option<String>| Column {
-        subject: Subject::Price,
-        header: header.to_owned(),
-        cells: cells(rows, |figures| figures.prices.as_ref().ok().and_then(get)),
+fn prices(rows: &[Row<'_>]) -> Vec<Column> {
+    let column = |header: &str, write: fn(f64) -> String, get: &dyn Fn(&Prices) -> Result<Figure, String>| {
+        let price = |(_, figures): &Row<'_>| get(figures.prices.as_ref().map_err(String::clone)?);
+        let prices = rows.iter().map(price).collect();
+        Column::of(Subject::Price, header, prices, |figure| write(figure.value))
     };
     let mut columns = Vec::new();
     if any_copies(rows) {
-        columns.push(column("extra\nrequests", &|prices| Some(number::change(prices.extra_requests.value))));
-        columns
-            .push(column("extra\nbusy", &|prices| prices.extra_busy.map(|busy| number::change(busy.value))));
+        columns.push(column("extra\nrequests", number::change, &|prices| Ok(prices.extra_requests)));
+        columns.push(column("extra\nbusy", number::change, &|prices| {
+            prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())
+        }));
     }
-    let priced = |figures: &Figures| figures.prices.as_ref().is_ok_and(|prices| prices.cost.is_some());
-    if figures_of(rows).any(priced) {
-        columns.push(column("cost", &|prices| prices.cost.map(|cost| number::amount(cost.value))));
+    if rows.iter().any(|(_, figures)| figures.prices.as_ref().is_ok_and(|prices| prices.cost.is_some())) {
+        columns
+            .push(column("cost", number::amount, &|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())));
     }
     columns
 }
 
-/// The figures of the rows that have any.
-fn figures_of<'r>(rows: &[&'r Strategy]) -> impl Iterator<Item = &'r Figures> {
-    rows.iter().filter_map(|strategy| strategy.outlook.as_ref().ok())
-}
-
-fn cells(rows: &[&Strategy], get: impl Fn(&Figures) -> Option<String>) -> Vec<String> {
-    let cell = |figures| get(figures).unwrap_or_else(|| NONE.to_owned());
-    rows.iter().map(|strategy| strategy.outlook.as_ref().map_or_else(|_| NONE.to_owned(), cell)).collect()
-}
-
 /// Times with their units below each other.
-fn durations(rows: &[&Strategy], get: &dyn Fn(&Figures) -> Option<f64>) -> Vec<String> {
-    let values: Vec<Option<f64>> =
-        rows.iter().map(|strategy| strategy.outlook.as_ref().ok().and_then(get)).collect();
-    let mut shown = number::durations(&values.iter().copied().flatten().collect::<Vec<f64>>()).into_iter();
-    values.iter().map(|value| value.and_then(|_| shown.next()).unwrap_or_else(|| NONE.to_owned())).collect()
+fn times(header: &str, rows: &[Row<'_>], get: &dyn Fn(&Figures) -> Result<Figure, String>) -> Column {
+    let figures: Vec<Result<Figure, String>> = rows.iter().map(|(_, figures)| get(figures)).collect();
+    let values: Vec<f64> = figures.iter().flatten().map(|figure| figure.value).collect();
+    let mut middles = number::durations(&values).into_iter();
+    Column::of(Subject::Time, header, figures, |figure| {
+        let middle = middles.next().unwrap_or_default();
+        ends(&figure, figure.value, TIMES_APART)
+            .map_or(middle, |(lower, upper)| number::span(&number::duration(lower), &number::duration(upper)))
+    })
+}
+
+/// A share, which has two digits of how far it is from 0 and 1.
+fn share(figure: Figure) -> String {
+    let to_end = figure.value.min(1.0 - figure.value);
+    ends(&figure, to_end, SHARES_APART).map_or_else(
+        || number::percent(figure.value),
+        |(lower, upper)| number::span(&number::percent(lower), &number::percent(upper)),
+    )
+}
+
+/// How far bounds may be apart for their middle to be printed with three digits, and with two.
+pub(super) const TIMES_APART: f64 = 0.01;
+const SHARES_APART: f64 = 0.1;
+
+/// The bounds of a figure, where its middle would say more than is known.
+fn ends(figure: &Figure, of: f64, apart: f64) -> Option<(f64, f64)> {
+    let Method::Bounded { lower, upper } = figure.method else { return None };
+    (upper - lower > apart * of).then_some((lower, upper))
 }

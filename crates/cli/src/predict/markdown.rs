@@ -4,20 +4,28 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use super::columns::columns;
-use fantail_report::predict::Report;
+use super::notes::Dashes;
+use fantail_report::predict::{Report, rows};
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
-    let columns = columns(report, &report.rows());
+    let rows = rows(&report.strategies);
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = columns(report, &rows);
     let mut table = Table::new();
     table.load_style(ASCII_MARKDOWN);
     table.set_header(columns.iter().map(|column| column.header.replace('\n', " ")).collect::<Vec<_>>());
-    for row in 0..report.strategies.len() {
+    for row in 0..rows.len() {
         table.add_row(columns.iter().map(|column| escaped(&column.cells[row])).collect::<Vec<_>>());
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n").into_bytes()
+    let mut dashes = Dashes::default();
+    dashes.add(&columns, &rows);
+    let notes = dashes.notes().into_iter().map(|note| format!("\n{}\n", escaped(&note)));
+    std::iter::once(format!("{table}\n")).chain(notes).collect::<String>().into_bytes()
 }
 
 /// A bar would end the cell.

@@ -3,23 +3,25 @@
 mod asserts;
 mod columns;
 mod markdown;
+mod notes;
+mod progress;
 mod text;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Context;
 use fantail_report::plot::Plot;
 use fantail_report::predict::{Effort, Report, Words};
 use fantail_report::{Flags, Invalid, Source};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 
 use crate::args::{Format, PredictArgs, TO_STDOUT};
 use crate::failure::Failure;
 use crate::input::Subject;
 use crate::simulate::play;
 use crate::{input, output, terminal};
+use progress::Progress;
 
 pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     let (report, plot) = predicted(args)?;
@@ -50,16 +52,11 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
 /// What is asked for, with a word on a terminal of how far it is.
 fn predicted(args: &PredictArgs) -> anyhow::Result<(Report, Option<Plot>)> {
     let words = words(args)?;
-    let style = ProgressStyle::with_template("{spinner} {msg}, {elapsed}");
-    let bar = ProgressBar::new_spinner().with_style(style.expect("a template that indicatif knows"));
-    bar.set_message("solving");
-    bar.enable_steady_tick(Duration::from_millis(100));
-    let solved = |count, all| bar.set_message(format!("solved {count} of {all}"));
-    let report = Report::new(&words, &play::on_all_cores, solved)?;
-    bar.set_message("drawing");
+    let progress = Progress::on(ProgressDrawTarget::stderr());
+    let report = Report::new(&words, &play::silently, |count, all| progress.solved(count, all))?;
+    progress.drawing();
     let view = args.view.map(Into::into);
     let plot = args.plot.as_ref().map(|_| report.plot(view)).transpose()?.flatten();
-    bar.finish_and_clear();
     Ok((report, plot))
 }
 
@@ -129,17 +126,9 @@ fn say_what_is_not_explained(report: &Report) {
 
 /// Says which strategies have no figures, and why; whether there are any.
 fn say_what_is_missing(report: &Report) -> bool {
-    let mut missing = false;
-    for strategy in &report.strategies {
-        if let Err(reasons) = &strategy.outlook {
-            missing = true;
-            let reasons = reasons.join("; ");
-            output::say(&format_args!(
-                "error: {}{}: not predicted: {reasons}",
-                strategy.shown(),
-                strategy.point.map(|point| format!(" at {} = {point}", point.variable())).unwrap_or_default()
-            ));
-        }
+    let refusals = notes::refusals(report);
+    for refusal in &refusals {
+        output::say(&format_args!("error: {refusal}"));
     }
-    missing
+    !refusals.is_empty()
 }

@@ -4,38 +4,52 @@ use std::fmt::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
-use fantail_core::Time;
-use fantail_model::{Figure, Method};
-use fantail_planfile::EarlierCopy;
 use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, Subject, always_complete, columns};
+use super::columns::{Column, Subject, columns};
+use super::notes::{Dashes, notes};
 use crate::{number, output};
-use fantail_report::predict::word;
-use fantail_report::predict::{Explanation, Lever};
-use fantail_report::predict::{Figures, Report, Strategy};
+use fantail_report::predict::{Explanation, Lever, Report, Row, Strategy, rows};
 
-/// Renders for a terminal of `width` columns.
+/// Renders for a terminal of `width` columns; nothing where no strategy has figures.
 pub(super) fn render(report: &Report, width: usize) -> String {
+    let predicted = rows(&report.strategies);
     let mut text = String::new();
+    if predicted.is_empty() {
+        return text;
+    }
     for line in report.subjects() {
         writeln!(text, "{}", fold(&line, width, 2)).expect("a string takes every write");
     }
+    let mut dashes = Dashes::default();
+    let mut shortened = None;
     if report.is_sweep() {
         for curve in report.curves() {
-            writeln!(text, "\n{}", output::strong(&curve[0].shown())).expect("a string takes every write");
-            let mut columns = columns(report, &some_of(curve));
+            let rows = rows(curve);
+            let Some((first, _)) = rows.first() else { continue };
+            writeln!(text, "\n{}", output::strong(&first.shown())).expect("a string takes every write");
+            let some = some_of(&rows);
+            if some.len() < rows.len() {
+                shortened = Some((some.len(), rows.len()));
+            }
+            let mut columns = columns(report, &some);
             // The line above says it.
             columns.remove(0);
+            dashes.add(&columns, &some);
             tables(&mut text, columns, width);
         }
     } else {
         text.push('\n');
-        tables(&mut text, columns(report, &report.rows()), width);
+        let columns = columns(report, &predicted);
+        dashes.add(&columns, &predicted);
+        tables(&mut text, columns, width);
     }
     text.push('\n');
-    for line in notes(report) {
+    let shortened = shortened
+        .map(|(some, all)| format!("Shown are {some} of {all} values; --format csv has all."))
+        .into_iter();
+    for line in dashes.notes().into_iter().chain(shortened).chain(notes(report)) {
         writeln!(text, "{}", fold(&line, width, 2)).expect("a string takes every write");
     }
     for strategy in &report.strategies {
@@ -48,31 +62,35 @@ pub(super) fn render(report: &Report, width: usize) -> String {
 
 /// What would help, as a table, and what is easily misread.
 fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, width: usize) {
-    let Explanation { base, levers, traps } = explanation;
+    let Explanation { base, levers, beyond_reach, reach, traps } = explanation;
     writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.shown())))
         .expect("a string takes every write");
-    let column = |subject, header: &str, cells| Column { subject, header: header.to_owned(), cells };
     let readouts = || std::iter::once(base).chain(levers.iter().map(|lever| &lever.readout));
     let words = |first: &str, word: fn(&Lever) -> &str| {
         std::iter::once(first.to_owned()).chain(levers.iter().map(|lever| word(lever).to_owned())).collect()
     };
-    let columns = vec![
-        column(Subject::Name, "one change", words("none", |lever| &lever.change)),
-        column(
-            Subject::Time,
-            "p99",
-            number::durations(&readouts().map(|readout| readout.p99).collect::<Vec<_>>()),
-        ),
-        column(
-            Subject::Verdict,
-            "complete",
-            readouts().map(|readout| number::percent(readout.complete)).collect(),
-        ),
-        column(Subject::Words, "at the price of", words("", |lever| &lever.price)),
+    let p99s: Vec<f64> = readouts().map(|readout| readout.p99).collect();
+    let shares = readouts().map(|readout| number::percent(readout.complete)).collect();
+    let mut columns = vec![
+        Column::new(Subject::Name, "one change", words("none", |lever| &lever.change)),
+        Column::new(Subject::Time, "p99", number::durations(&p99s)),
+        Column::new(Subject::Verdict, "complete", shares),
+        Column::new(Subject::Words, "at the price of", words("", |lever| &lever.price)),
     ];
-    tables(text, columns, width);
     if levers.is_empty() {
-        text.push_str("Nothing that was tried helps.\n");
+        columns.pop();
+    }
+    fold_words(&mut columns, width);
+    tables(text, columns, width);
+    let reach = number::duration(*reach);
+    let rest = match (levers.is_empty(), beyond_reach) {
+        (true, 0) => "Nothing that was tried helps.".to_owned(),
+        (true, _) => format!("Nothing in reach helps: what was tried leaves a p99 beyond {reach}."),
+        (false, 0) => String::new(),
+        (false, _) => format!("What else was tried leaves a p99 beyond {reach}, out of reach."),
+    };
+    if !rest.is_empty() {
+        writeln!(text, "{}", fold(&rest, width, 2)).expect("a string takes every write");
     }
     for trap in traps {
         writeln!(text, "{}", fold(&format!("- {}", trap.text), width, 2))
@@ -80,13 +98,32 @@ fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, wi
     }
 }
 
+/// Breaks the cells of names and words into lines, so that all columns have room side by side.
+fn fold_words(columns: &mut [Column], width: usize) {
+    let is_words = |column: &Column| matches!(column.subject, Subject::Name | Subject::Words);
+    let others: usize = columns.iter().filter(|column| !is_words(column)).map(column_width).sum();
+    let mut room = width.saturating_sub(others);
+    let mut left = columns.iter().filter(|column| is_words(column)).count();
+    let widths: Vec<usize> = columns.iter().map(column_width).collect();
+    for (i, column) in columns.iter_mut().enumerate().filter(|(_, column)| is_words(column)) {
+        left -= 1;
+        // What those after it do not need, but half of the room at least.
+        let after = if left == 0 { 0 } else { widths[i + 1..].iter().max().map_or(0, |width| *width) };
+        let most = room.saturating_sub(after.min(room / 2));
+        for cell in &mut column.cells {
+            *cell = fold(cell, most.saturating_sub(GAP), 2);
+        }
+        room = room.saturating_sub(column_width(column));
+    }
+}
+
 /// The most rows that are shown of a curve.
 const MOST_ROWS: usize = 13;
 
 /// Rows of a curve for people: its ends and what lies evenly between.
-fn some_of(curve: &[Strategy]) -> Vec<&Strategy> {
+fn some_of<'r>(curve: &[Row<'r>]) -> Vec<Row<'r>> {
     let rows = curve.len().min(MOST_ROWS);
-    (0..rows).map(|i| &curve[i * (curve.len() - 1) / (rows - 1).max(1)]).collect()
+    (0..rows).map(|i| curve[i * (curve.len() - 1) / (rows - 1).max(1)]).collect()
 }
 
 /// The columns as tables below each other, each beginning with the first column.
@@ -128,8 +165,8 @@ fn blocks(columns: Vec<Column>, names: &Column, width: usize) -> Vec<Vec<Column>
 const GAP: usize = 2;
 
 fn column_width(column: &Column) -> usize {
-    let cells = column.cells.iter().map(|cell| cell.width());
-    cells.chain(column.header.lines().map(UnicodeWidthStr::width)).max().unwrap_or(0) + GAP
+    let cells = column.cells.iter().flat_map(|cell| cell.lines());
+    cells.chain(column.header.lines()).map(UnicodeWidthStr::width).max().unwrap_or(0) + GAP
 }
 
 fn table(names: &Column, columns: &[Column]) -> String {
@@ -160,130 +197,4 @@ fn table(names: &Column, columns: &[Column]) -> String {
         writeln!(text, "{line}").expect("a string takes every write");
     }
     text
-}
-
-/// What the figures mean and what they take for granted.
-fn notes(report: &Report) -> Vec<String> {
-    let mut notes = Vec::new();
-    let rows = report.rows();
-    let predicted = rows.iter().any(|strategy| strategy.outlook.is_ok());
-    if report.is_sweep() {
-        let points = report.curves().into_iter().map(<[_]>::len).max().unwrap_or(0);
-        if points > MOST_ROWS {
-            notes.push(format!("Shown are {MOST_ROWS} of {points} values; --format csv has all."));
-        }
-    } else {
-        notes.push(slowest(report));
-    }
-    if predicted && always_complete(&rows) {
-        notes.push("Every job ends complete.".to_owned());
-    }
-    for strategy in rows.iter().filter(|strategy| strategy.point.is_none()) {
-        if let Ok(figures) = &strategy.outlook
-            && let Ok(share) = &figures.sends_copy
-            && share.value > 0.0
-        {
-            let share = number::percent(share.value);
-            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown()));
-        }
-    }
-    // Along a sweep of deadlines many are.
-    if !report.is_sweep() {
-        notes.extend(report.strategies.iter().filter_map(earlier_copy));
-    }
-    if let Some(error) = report.strategies.iter().filter_map(|strategy| strategy.fit_error).reduce(f64::max) {
-        notes.push(fit(error));
-    }
-    notes.extend(methods(report));
-    notes
-}
-
-/// A copy that does not wait for the percentile that it was to wait for.
-fn earlier_copy(strategy: &Strategy) -> Option<String> {
-    let EarlierCopy { percentile, wanted, due, min_useful } = strategy.earlier.as_ref()?;
-    let [due, needs] = [due, min_useful].map(|time| number::duration(time.as_secs_f64()));
-    let wanted = match *wanted {
-        Time::MAX => String::new(),
-        wanted => format!(", {}", number::duration(wanted.as_secs_f64())),
-    };
-    Some(format!(
-        "A copy of {} is due after {due}, not after {percentile}{wanted}: it needs {needs} before the deadline.",
-        strategy.shown()
-    ))
-}
-
-/// How well laws go through the percentiles that they were fitted to.
-fn fit(error: f64) -> String {
-    let through = if error < 1e-6 {
-        "goes through them".to_owned()
-    } else {
-        format!("is at most {} off", number::percent(error))
-    };
-    format!(
-        "Latencies given by percentiles: the fitted law {through}, and alone decides what lies beyond the last."
-    )
-}
-
-/// The chance to meet a slow branch, once for each number of branches that are called.
-fn slowest(report: &Report) -> String {
-    let mut sizes: Vec<(u64, f64)> =
-        report.strategies.iter().map(|strategy| (strategy.calls, strategy.slowest_percent)).collect();
-    sizes.sort_unstable_by_key(|(n, _)| *n);
-    sizes.dedup_by_key(|(n, _)| *n);
-    let chances: Vec<String> = match sizes.as_slice() {
-        [(_, chance)] => vec![number::percent(*chance)],
-        _ => sizes.iter().map(|(n, chance)| format!("{} with {n}", number::percent(*chance))).collect(),
-    };
-    format!("Chance that a job meets a branch in that branch's slowest 1 %: {}.", chances.join(", "))
-}
-
-/// How figures were found: of bounded and simulated ones, how far the ends of a time are apart at most.
-fn found(figures: &Figures) -> String {
-    let width = |figure: &Figure| match figure.method {
-        Method::Bounded { lower, upper } if figure.value > 0.0 => (upper - lower) / figure.value,
-        Method::Simulated { low, high } if low.is_nan() || high == f64::INFINITY => f64::INFINITY,
-        Method::Simulated { low, high } if figure.value > 0.0 => (high - low) / figure.value,
-        _ => 0.0,
-    };
-    let times = figures.quantiles.iter().chain(&figures.mean).filter(|time| time.value.is_finite());
-    let widest = times.map(width).fold(0.0, f64::max);
-    match figures.simulated() {
-        Some(jobs) => {
-            let count = number::count(jobs.jobs(), "job", "jobs");
-            let within = if widest.is_finite() {
-                format!("within intervals at most {} wide for times", number::percent(widest))
-            } else {
-                "too few to say how near all times are".to_owned()
-            };
-            format!(
-                "simulated, since {}: {count}, seed {}, with 95 % confidence {within}",
-                figures.not_exact.join("; "),
-                jobs.seed
-            )
-        }
-        _ if matches!(figures.method, Method::Bounded { .. }) => {
-            format!("between bounds, which are at most {} apart for times", number::percent(widest))
-        }
-        _ => word(figures.method).to_owned(),
-    }
-}
-
-/// How the figures were found and what they assume, once for strategies that share it.
-fn methods(report: &Report) -> Vec<String> {
-    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
-    for strategy in &report.strategies {
-        let Ok(figures) = &strategy.outlook else { continue };
-        let line = format!("{}, assuming that {}", found(figures), figures.assumes.join(", that "));
-        let name = strategy.shown();
-        match lines.iter_mut().find(|(same, _)| *same == line) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => lines.push((line, vec![name])),
-        }
-    }
-    let only = lines.len() == 1;
-    let of = |names: Vec<String>| {
-        if only { "Figures".to_owned() } else { format!("Figures of {}", names.join(", ")) }
-    };
-    lines.into_iter().map(|(line, names)| format!("{} are {line}.", of(names))).collect()
 }

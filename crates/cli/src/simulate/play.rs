@@ -20,7 +20,7 @@ pub(super) fn contenders(
         .iter()
         .flat_map(|contender| std::iter::once(&contender.simulation).chain(&contender.plain))
         .collect();
-    let mut summaries = all(&simulations, jobs, threads)?.into_iter();
+    let mut summaries = all(&simulations, jobs, threads, ProgressBar::no_length())?.into_iter();
     let mut next = || summaries.next().expect("there is one for each simulation");
     Ok(contenders
         .iter()
@@ -34,9 +34,10 @@ fn all(
     simulations: &[&Simulation],
     jobs: &Range<u64>,
     threads: Option<u16>,
+    bar: ProgressBar,
 ) -> Result<Vec<Summary>, SimError> {
     let cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let work = Work::new(simulations, jobs);
+    let work = Work::new(simulations, jobs, bar);
     // More of them than blocks would have nothing to do.
     let threads = (threads.map_or_else(cores, usize::from) as u64).min(work.count);
     let finished = thread::scope(|scope| {
@@ -55,7 +56,12 @@ fn all(
 
 /// Plays these jobs of every simulation, on as many threads as there are cores.
 pub(crate) fn on_all_cores(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summary>, SimError> {
-    all(simulations, &jobs, None)
+    all(simulations, &jobs, None, ProgressBar::no_length())
+}
+
+/// The same, where something else says how far it is.
+pub(crate) fn silently(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summary>, SimError> {
+    all(simulations, &jobs, None, ProgressBar::hidden())
 }
 
 /// Blocks of several simulations.
@@ -70,11 +76,11 @@ struct Work<'s> {
 }
 
 impl<'s> Work<'s> {
-    fn new(simulations: &'s [&'s Simulation], jobs: &Range<u64>) -> Work<'s> {
+    fn new(simulations: &'s [&'s Simulation], jobs: &Range<u64>, bar: ProgressBar) -> Work<'s> {
         let jobs = jobs.clone();
         let each = jobs.end.div_ceil(Simulation::BLOCK) - jobs.start / Simulation::BLOCK;
         let count = each * simulations.len() as u64;
-        let bar = ProgressBar::new(count);
+        bar.set_length(count);
         let style = ProgressStyle::with_template("{bar:40} {percent}% {eta} left");
         bar.set_style(style.expect("the template is well formed"));
         let of = move |index| Simulation::blocks(jobs.clone()).map(move |block| (index, block));

@@ -87,7 +87,7 @@ impl DependentJob {
     pub(crate) fn new(law: JobLaw, shares: Dependence) -> Result<DependentJob, SolveError> {
         let terms = law.work();
         if shares.job() > 0.0 && terms > MOST_TERMS {
-            let what = "a law of so many different dependent branches or attempts";
+            let what = "a law of so many dependent branches and attempts";
             return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(DependentJob { shares, law })
@@ -401,7 +401,7 @@ impl DependentJob {
 
     /// Refuses integrals over time and J with that much work in one evaluation.
     fn check_work(&self, terms: f64) -> Result<(), SolveError> {
-        let what = "an integral over so many different dependent branches or attempts";
+        let what = "an integral over so many dependent branches and attempts";
         let bound = MOST_TERMS_INTEGRATED;
         let small = self.shares.job() == 0.0 || terms <= bound;
         if small { Ok(()) } else { Err(SolveError::TooLong { what, terms, bound }) }

@@ -171,7 +171,7 @@ impl JobLaw {
         delays.dedup();
         let terms = law.work() + 0.01 * delays.len() as f64 * law.terms();
         if terms > MOST_TERMS {
-            let what = "a law of so many different branches or attempts";
+            let what = "a law of so many branches and attempts";
             return Err(SolveError::TooLong { what, terms, bound: MOST_TERMS });
         }
         Ok(law)
@@ -530,7 +530,7 @@ impl JobLaw {
 
 /// Refuses integrals with that much work in one evaluation.
 pub(super) fn check_work(terms: f64) -> Result<(), SolveError> {
-    let (what, bound) = ("an integral over so many different branches or attempts", MOST_TERMS_INTEGRATED);
+    let (what, bound) = ("an integral over so many branches and attempts", MOST_TERMS_INTEGRATED);
     if terms > bound { Err(SolveError::TooLong { what, terms, bound }) } else { Ok(()) }
 }
 

@@ -4,7 +4,7 @@ mod bounds;
 mod shapes;
 mod traps;
 
-use fantail_core::{Plan, WaitFor};
+use fantail_core::{Plan, Time, WaitFor};
 use fantail_model::{Cancellation, Change, Dependence, Group, GroupedPlan, Level};
 use fantail_planfile::ShortForm;
 
@@ -19,6 +19,11 @@ pub struct Explanation {
     pub base: Readout,
     /// One change of the plan, or of the world, each; the most helpful first.
     pub levers: Vec<Lever>,
+    /// How many more would help, but leave a p99 beyond `reach`.
+    pub beyond_reach: usize,
+    /// The latest p99, in seconds, that is still of use: a day, or a hundred medians of the job where that is more, but
+    /// no more than a plan may wait.
+    pub reach: f64,
     /// What is easily misread of it.
     pub traps: Vec<Trap>,
 }
@@ -95,8 +100,15 @@ impl Subject<'_> {
 /// `None` where an integral fails.
 pub(super) fn explanation(subject: &Subject<'_>) -> Option<Explanation> {
     let base = readout(&subject.figures.law)?;
-    Some(Explanation { base, levers: levers(subject, base), traps: traps::traps(subject) })
+    let median = subject.figures.law.quantile(Level::MEDIAN).ok()?.value;
+    let reach = (100.0 * median).clamp(DAY, Time::LONGEST.as_secs_f64());
+    let (levers, beyond): (Vec<Lever>, Vec<Lever>) =
+        levers(subject, base).into_iter().partition(|lever| lever.readout.p99 <= reach);
+    Some(Explanation { base, levers, beyond_reach: beyond.len(), reach, traps: traps::traps(subject) })
 }
+
+/// In seconds.
+const DAY: f64 = 86_400.0;
 
 fn readout(law: &Solved) -> Option<Readout> {
     Some(Readout { p99: law.quantile(above(0.01)).ok()?.value, complete: law.shares().ok()?.complete.value })
@@ -114,7 +126,7 @@ fn levers(subject: &Subject<'_>, base: Readout) -> Vec<Lever> {
         None => of_the_plan(subject),
     };
     let mut levers = of_the_plan;
-    levers.extend(bounds::levers(subject, is_cut));
+    levers.extend(bounds::levers(subject, is_cut.then_some(base)));
     levers.extend(of_the_world(subject));
     let helps = |lever: &Lever| {
         let Readout { p99, complete } = lever.readout;
@@ -153,7 +165,7 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
         let groups = plan.groups.iter().map(|group| Group { required: false, ..group.clone() }).collect();
         let partial = GroupedPlan { groups, k, at_least: plan.at_least.min(k), ..*plan };
         levers.extend(lever(format!("first:{k}"), subject, &partial, |_| {
-            format!("{} of {n}, whichever", number::count(spared, "answer", "answers"))
+            format!("{} of {}, whichever", number::count(spared, "answer", "answers"), number::grouped(n))
         }));
     }
     let deadline = subject.figures.law.all_but(0.05);

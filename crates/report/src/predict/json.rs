@@ -98,7 +98,6 @@ struct SimulatedJobs {
     confidence: f64,
 }
 
-/// What would help, and what is easily misread.
 /// A copy that the deadline moved; without the time that it was to wait for where that is beyond 365 days.
 #[derive(Serialize)]
 struct EarlierEntry<'r> {
@@ -108,11 +107,15 @@ struct EarlierEntry<'r> {
     min_useful_s: f64,
 }
 
+/// What would help, and what is easily misread.
 #[derive(Serialize)]
 struct Explained<'r> {
     p99_s: Option<f64>,
     complete: f64,
     levers: Vec<LeverEntry<'r>>,
+    /// How many more would help, but leave a p99 that is beyond reach, and what that is.
+    levers_beyond_reach: usize,
+    reach_s: f64,
     traps: Vec<TrapEntry<'r>>,
 }
 
@@ -246,6 +249,8 @@ fn explained(explanation: &Explanation) -> Explained<'_> {
         p99_s: finite(explanation.base.p99),
         complete: explanation.base.complete,
         levers: explanation.levers.iter().map(lever).collect(),
+        levers_beyond_reach: explanation.beyond_reach,
+        reach_s: explanation.reach,
         traps: explanation.traps.iter().map(trap).collect(),
     }
 }

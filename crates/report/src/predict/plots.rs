@@ -5,7 +5,7 @@ mod sweep;
 
 use serde::Deserialize;
 
-use super::report::{Figures, Report, Strategy};
+use super::report::{Figures, Report, Strategy, rows};
 use super::subjects::subjects;
 use crate::Invalid;
 use crate::plot::{Panel, Plot, TONES};
@@ -75,16 +75,6 @@ fn default_view(report: &Report) -> View {
 /// The word for what is swept.
 fn variable(report: &Report) -> Option<&'static str> {
     report.strategies.first()?.point.map(super::request::Point::variable)
-}
-
-/// A strategy that has figures.
-type Row<'r> = (&'r Strategy, &'r Figures);
-
-fn rows<'r>(strategies: impl IntoIterator<Item = &'r Strategy>) -> Vec<Row<'r>> {
-    strategies
-        .into_iter()
-        .filter_map(|strategy| strategy.outlook.as_ref().ok().map(|figures| (strategy, figures)))
-        .collect()
 }
 
 /// What a strategy is called beside the others.

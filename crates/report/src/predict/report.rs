@@ -59,6 +59,15 @@ pub struct Strategy {
     pub explanation: Option<Explanation>,
 }
 
+/// A strategy that has figures.
+pub type Row<'r> = (&'r Strategy, &'r Figures);
+
+/// Those of some strategies that have figures.
+pub fn rows<'r>(strategies: impl IntoIterator<Item = &'r Strategy>) -> Vec<Row<'r>> {
+    let row = |strategy: &'r Strategy| Some((strategy, strategy.outlook.as_ref().ok()?));
+    strategies.into_iter().filter_map(row).collect()
+}
+
 /// Times in seconds, which may be infinite; shares from 0 to 1.
 pub struct Figures {
     /// Of the return time, in the order asked.
@@ -192,11 +201,6 @@ impl Report {
         Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points })
     }
 
-    /// All strategies.
-    pub fn rows(&self) -> Vec<&Strategy> {
-        self.strategies.iter().collect()
-    }
-
     /// The strategies of each curve of a sweep: neighbours, a plan at every point.
     pub fn curves(&self) -> Vec<&[Strategy]> {
         self.strategies.chunks(self.points).collect()
@@ -234,8 +238,7 @@ fn strategy(stated: Stated, asked: &Asked<'_>, tables: Option<&mut Tables>) -> S
             let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
             (None, None, plan, Vec::new(), fitted, law)
         }
-        Branches::Listed(plan, laws) => {
-            let (grouped, group_of) = GroupedPlan::of(&plan, &laws).expect("a law was read for each branch");
+        Branches::Listed { plan, laws, grouped, group_of } => {
             let description = match point {
                 Some(Point::Deadline(_)) => describe::plan_with(&plan, Some("as below")),
                 _ => describe::plan(&plan),
@@ -386,9 +389,9 @@ pub(super) fn exact(value: f64) -> Figure {
 }
 
 /// Why there is no extra busy time.
-pub(super) const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
+pub const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
 /// Why there is no cost.
-pub(super) const UNPRICED: &str = "no branch states a cost";
+pub const UNPRICED: &str = "no branch states a cost";
 
 impl From<fantail_model::Prices> for Prices {
     fn from(prices: fantail_model::Prices) -> Prices {

@@ -13,7 +13,7 @@ use fantail_planfile::{
 
 use super::simulated::Effort;
 use crate::flags::{Faults, Flags, blamed};
-use crate::{Invalid, Source};
+use crate::{Invalid, Source, number};
 
 /// What is asked, in the words of the flags of `fantail predict`, each as if it were not given where it is empty.
 #[derive(Clone, Debug, Default)]
@@ -91,9 +91,9 @@ pub enum Point {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Point::Branches(n) => n.fmt(f),
-            Point::Sigma(sigma) => sigma.fmt(f),
-            Point::Deadline(deadline) => deadline.fmt(f),
+            Point::Branches(n) => f.write_str(&number::grouped((*n).into())),
+            Point::Sigma(sigma) => f.write_str(&number::amount(*sigma)),
+            Point::Deadline(deadline) => f.write_str(&number::duration(deadline.as_secs_f64())),
         }
     }
 }
@@ -106,6 +106,28 @@ impl Point {
             Point::Sigma(_) => "sigma",
             Point::Deadline(_) => "deadline",
         }
+    }
+
+    /// What it is, times in seconds.
+    pub fn value(self) -> f64 {
+        match self {
+            Point::Branches(n) => f64::from(n),
+            Point::Sigma(sigma) => sigma,
+            Point::Deadline(deadline) => deadline.as_secs_f64(),
+        }
+    }
+
+    /// Labels of the points of a sweep, to be read below each other.
+    pub fn labels(points: &[Point]) -> Vec<String> {
+        let values: Vec<f64> = points.iter().map(|point| point.value()).collect();
+        let lined_up = match points.first() {
+            Some(Point::Sigma(_)) => number::steps(&values, ("", 1.0)),
+            Some(Point::Deadline(_)) => {
+                number::steps(&values, number::unit(values.iter().copied().fold(0.0, f64::max)))
+            }
+            Some(Point::Branches(_)) | None => None,
+        };
+        lined_up.unwrap_or_else(|| points.iter().map(ToString::to_string).collect())
     }
 }
 
@@ -139,8 +161,13 @@ pub(super) enum Branches {
     Counted(GroupedPlan),
     /// Counted, and one after another in some way.
     Staged(GroupedPlan, StagedPlan, Box<ShortForm>),
-    /// With the law of one attempt of each.
-    Listed(Box<Plan>, Vec<Law>),
+    /// With the law of one attempt of each, and the same with like ones counted: in which group each is.
+    Listed {
+        plan: Box<Plan>,
+        laws: Vec<Law>,
+        grouped: GroupedPlan,
+        group_of: Vec<usize>,
+    },
 }
 
 impl Request {
@@ -363,7 +390,8 @@ fn from_file(
             match without_latency(&entry).as_slice() {
                 [] => {
                     let point = deadline.map(Point::Deadline);
-                    plan.push(Stated { scenario: scenario.clone(), ..stated(entry, &file.name, point) });
+                    let stated = faults.keep(stated(entry, &file.name, point));
+                    plan.extend(stated.map(|stated| Stated { scenario: scenario.clone(), ..stated }));
                 }
                 names => faults.0.push(no_latency(&file.name, entry.plan.name(), names)),
             }
@@ -409,8 +437,13 @@ fn split(names: &str) -> Result<Vec<String>, String> {
 }
 
 /// The plan with its laws, one of which every branch has.
-fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Stated {
-    Stated {
+///
+/// The error is more branches than are told apart.
+fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Result<Stated, String> {
+    let laws: Vec<Law> = entry.branches.iter().filter_map(|branch| branch.law.clone()).collect();
+    let (grouped, group_of) = GroupedPlan::of(&entry.plan, &laws)
+        .map_err(|error| format!("{file}: plan `{}`: {error}", entry.plan.name()))?;
+    Ok(Stated {
         name: entry.plan.name().to_owned(),
         file: Some(file.to_owned()),
         point,
@@ -419,12 +452,9 @@ fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Stated {
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
         earlier: entry.branches.iter().find_map(|branch| branch.earlier.clone()),
         percentiles: entry.branches.iter().map(|branch| branch.percentiles.clone()).collect(),
-        plan: Branches::Listed(
-            Box::new(entry.plan),
-            entry.branches.into_iter().filter_map(|branch| branch.law).collect(),
-        ),
+        plan: Branches::Listed { plan: Box::new(entry.plan), laws, grouped, group_of },
         scenario: None,
-    }
+    })
 }
 
 /// The branches that state no law.

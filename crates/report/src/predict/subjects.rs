@@ -4,6 +4,7 @@ use fantail_model::Dependence;
 use unicode_width::UnicodeWidthStr;
 
 use super::report::{Report, Strategy};
+use super::request::Point;
 use crate::{number, text};
 
 /// What the table is about.
@@ -13,13 +14,20 @@ pub(crate) fn subjects(report: &Report) -> Vec<String> {
             Some(n) => number::count(n.into(), "branch", "branches, each"),
             None => "Branches, each".to_owned(),
         };
-        let ends = report
-            .strategies
-            .first()
-            .and_then(|first| first.point)
-            .zip(report.strategies.last().and_then(|last| last.point));
-        let sweep =
-            ends.map(|(from, to)| format!("; {} from {from} to {to}", from.variable())).unwrap_or_default();
+        let ends = [report.strategies.first(), report.strategies.last()];
+        let ends: Vec<Point> = ends.into_iter().filter_map(|end| end?.point).collect();
+        let sweep = match ends.as_slice() {
+            [from, to] => {
+                let word = from.variable();
+                let labels = Point::labels(&ends);
+                if from.value() == to.value() {
+                    format!("; {word} {}", labels[0])
+                } else {
+                    format!("; {word} from {} to {}", labels[0], labels[1])
+                }
+            }
+            _ => String::new(),
+        };
         return vec![format!("{branches} {}{sweep}", text::printable(&setting.latency))]
             .into_iter()
             .chain(shared(report))

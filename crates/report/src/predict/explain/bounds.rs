@@ -1,42 +1,52 @@
 //! Bounds of time that could lie elsewhere: deadlines of the job and of branches, attempt timeouts.
 
+use fantail_core::Time;
 use fantail_model::{Group, GroupedPlan};
 
 use super::traps::names;
-use super::{Lever, Subject, lever};
+use super::{Lever, Readout, Subject, above, lever};
 use crate::number;
 use crate::predict::solved::Solved;
 
 /// How much later a bound is tried where jobs are cut, and how much of it where they are late.
 const LATER: f64 = 1.25;
 const SOONER: f64 = 0.8;
+/// Where a bound cuts more than this share, it is tried where it would cut so many.
+const CUT: f64 = 0.05;
 
-/// Each kind of bound that the plan has, moved: later where jobs lack answers for want of time, else sooner.
-pub(super) fn levers(subject: &Subject<'_>, is_cut: bool) -> Vec<Lever> {
+/// Each kind of bound that the plan has, moved: later where jobs are cut, so that they lack answers for want of time,
+/// else sooner.
+pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> {
     let plan = subject.plan;
-    let by = if is_cut { LATER } else { SOONER };
-    let price = |law: &Solved| if is_cut { "a longer wait".to_owned() } else { losses(law) };
+    let price = |law: &Solved| if cut.is_some() { "a longer wait".to_owned() } else { losses(law) };
     let mut levers = Vec::new();
     if plan.deadline.is_finite() {
-        let deadline = plan.deadline * by;
-        let group = |group: &Group| {
-            // Those that follow the job's deadline go on to do so.
-            let own = if group.deadline < plan.deadline { group.deadline.min(deadline) } else { deadline };
-            Group { deadline: own, ..group.clone() }
+        let deadline = match cut {
+            Some(base) if base.complete < 1.0 - CUT => returned(subject).max(plan.deadline * LATER),
+            Some(_) => plan.deadline * LATER,
+            None => plan.deadline * SOONER,
         };
-        let moved = GroupedPlan { groups: plan.groups.iter().map(group).collect(), deadline, ..*plan };
+        let moved = with_deadline(plan, deadline);
         levers.extend(lever(format!("deadline {}", number::duration(deadline)), subject, &moved, price));
     }
     if subject.shaped.is_some() {
         return levers;
     }
+    // The same for the bound of one call.
+    let moved_to = |group: &Group, own: f64| match cut {
+        Some(_) if group.law.survival(own) > CUT => {
+            group.law.quantile(above(CUT)).min(Time::LONGEST.as_secs_f64()).max(own * LATER)
+        }
+        Some(_) => own * LATER,
+        None => own * SOONER,
+    };
     let own = |group: &Group| Some(group.deadline).filter(|own| own.is_finite() && *own < plan.deadline);
     levers.extend(moved(
         subject,
         "deadline",
         own,
         |group, own| {
-            let deadline = (own * by).min(plan.deadline);
+            let deadline = moved_to(group, own).min(plan.deadline);
             (deadline, Group { deadline, ..group.clone() })
         },
         price,
@@ -46,10 +56,28 @@ pub(super) fn levers(subject: &Subject<'_>, is_cut: bool) -> Vec<Lever> {
         subject,
         "attempt timeout",
         timeout,
-        |group, own| (own * by, Group { attempt_timeout: own * by, ..group.clone() }),
+        |group, own| {
+            let attempt_timeout = moved_to(group, own);
+            (attempt_timeout, Group { attempt_timeout, ..group.clone() })
+        },
         price,
     ));
     levers
+}
+
+/// The plan with another deadline of the job; branches that follow it go on to do so.
+fn with_deadline(plan: &GroupedPlan, deadline: f64) -> GroupedPlan {
+    let group = |group: &Group| {
+        let own = if group.deadline < plan.deadline { group.deadline.min(deadline) } else { deadline };
+        Group { deadline: own, ..group.clone() }
+    };
+    GroupedPlan { groups: plan.groups.iter().map(group).collect(), deadline, ..*plan }
+}
+
+/// When nearly all jobs have returned if the latest of deadlines ends them.
+fn returned(subject: &Subject<'_>) -> f64 {
+    let uncut = with_deadline(subject.plan, Time::LONGEST.as_secs_f64());
+    subject.solve(&uncut).map_or(0.0, |law| law.all_but(CUT))
 }
 
 /// The plan with one kind of bound moved in every group that has it.
@@ -73,7 +101,7 @@ fn moved(
     let to = if first == last {
         number::duration(first)
     } else {
-        number::range(&number::duration(first), &number::duration(last))
+        number::span(&number::duration(first), &number::duration(last))
     };
     let of = names(subject, &groups).map(|names| format!(" of {names}")).unwrap_or_default();
     lever(format!("{what}{of} {to}"), subject, &plan, price)

@@ -121,7 +121,7 @@ fn tree(subject: &Subject<'_>) -> Option<Trap> {
         text: format!(
             "A tree waits for its slowest leaf, as one barrier over all {} does, whose p99 is {}. What a node itself takes, and \
              what it may spare, is not in these figures.",
-            subject.plan.n(),
+            number::grouped(subject.plan.n()),
             number::duration(flat)
         ),
         figures: vec![("p99_without_tree_s", flat), ("p99_s", p99)],
@@ -135,8 +135,9 @@ fn bounds(subject: &Subject<'_>) -> Option<Trap> {
     Some(Trap {
         name: "bounds",
         text: format!(
-            "Sums have no formula: p99 is proved to lie from {lower} s to {upper} s, and is printed as the middle. --format json \
-             has the bounds of every figure."
+            "Sums have no formula: p99 is proved to lie from {} to {}. --format json has the bounds of every figure.",
+            number::precise(lower),
+            number::precise(upper)
         ),
         figures: vec![("p99_lower_s", lower), ("p99_upper_s", upper)],
     })

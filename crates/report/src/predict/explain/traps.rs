@@ -29,7 +29,8 @@ fn full_barrier(subject: &Subject<'_>) -> Option<Trap> {
     Some(Trap {
         name: "share_is_all",
         text: format!(
-            "{percent} % of {n} branches, rounded up, are all {n}: this barrier spares none. It does from {enough} branches on."
+            "{percent} % of {n} branches, rounded up, are all {n}: this barrier spares none. It does from {} branches on.",
+            number::grouped(enough.into())
         ),
         figures: vec![("share", f64::from(share) / f64::from(PPM)), ("spares_from_n", f64::from(enough))],
     })

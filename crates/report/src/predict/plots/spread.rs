@@ -2,11 +2,11 @@
 
 use fantail_model::special::normal_hazard;
 
-use super::{Row, check_curves, name, one, rows};
+use super::{check_curves, name, one};
 use crate::Invalid;
 use crate::number;
 use crate::plot::{Axis, Curve, Mark, Panel, Scale, Tone, Unit};
-use crate::predict::report::{Figures, Report, Strategy};
+use crate::predict::report::{Figures, Report, Row, Strategy, rows};
 use crate::predict::request::Point;
 
 /// How many places a curve is drawn through at least.

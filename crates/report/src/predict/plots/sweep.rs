@@ -2,10 +2,10 @@
 
 use fantail_model::{Asymptotes, Dependence, Group};
 
-use super::{Row, check_count, check_curves, name, one, rows};
+use super::{check_count, check_curves, name, one};
 use crate::Invalid;
 use crate::plot::{Axis, Band, Curve, Panel, Scale, Tone, Unit};
-use crate::predict::report::{CENTRAL, Figures, Report};
+use crate::predict::report::{CENTRAL, Figures, Report, Row, rows};
 use crate::predict::request::Point;
 
 /// From here on, the last value over the first, what is varied is spaced by factors.
@@ -97,7 +97,7 @@ pub(super) fn verdicts(report: &Report) -> Result<Vec<Panel>, Invalid> {
 /// The axis of what is varied.
 fn along(report: &Report) -> Option<Axis> {
     let points: Vec<Point> = report.strategies.iter().filter_map(|strategy| strategy.point).collect();
-    let values = || points.iter().map(|point| value(*point));
+    let values = || points.iter().map(|point| point.value());
     let unit = match points.first()? {
         Point::Deadline(_) => Unit::Time,
         Point::Branches(_) => Unit::Count,
@@ -114,17 +114,9 @@ fn along(report: &Report) -> Option<Axis> {
     Axis::over(label, scale, unit, values())
 }
 
-fn value(point: Point) -> f64 {
-    match point {
-        Point::Branches(n) => f64::from(n),
-        Point::Sigma(sigma) => sigma,
-        Point::Deadline(deadline) => deadline.as_secs_f64(),
-    }
-}
-
 /// The rows with where they are.
 fn placed<'a, 'r>(rows: &'a [Row<'r>]) -> impl Iterator<Item = (f64, &'a Row<'r>)> {
-    rows.iter().filter_map(|row| Some((value(row.0.point?), row)))
+    rows.iter().filter_map(|row| Some((row.0.point?.value(), row)))
 }
 
 fn points(rows: &[Row<'_>], measure: impl Fn(&Figures) -> f64) -> Vec<(f64, f64)> {
