@@ -64,11 +64,11 @@ pub(crate) struct PredictArgs {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Number of like branches, 1 to 1000000000.
+    /// Number of like branches, 1 to 1,000,000,000.
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
     pub(crate) n: Option<u32>,
 
-    /// Law of the latency of one call.
+    /// Law of the latency of one call, like `p50=0.8s,p95=1.5s`.
     ///
     /// A family with its parameters, `exponential:mean=1s`, `lognormal:median=1s,sigma=0.6`,
     /// `weibull:shape=0.7,scale=1s`, `gamma:shape=2,scale=0.5s`, `loglogistic:alpha=1s,beta=3` or
@@ -77,10 +77,11 @@ pub(crate) struct PredictArgs {
     #[arg(short, long, value_name = "LAW")]
     pub(crate) latency: Option<String>,
 
-    /// A plan in short form; may be given several times [default: all].
+    /// A plan in short form, like `first:5+deadline:2s`; may be given several times [default: all].
     ///
     /// Clauses joined by `+`: what to wait for (`all`, `first:5`, `share:95%`), copies (`hedge:p95`, `hedge:2.5s`,
-    /// `race:2`), `deadline:2.5s`, `at-least:3`.
+    /// `race:2`), `deadline:2.5s`, `at-least:3`, and how branches follow one another (`sequential`, `batch:10`,
+    /// `tree:4x8`) where they do not start at once.
     #[arg(short, long = "strategy", value_name = "PLAN")]
     pub(crate) strategies: Vec<String>,
 
@@ -136,6 +137,8 @@ pub(crate) struct PredictArgs {
     pub(crate) format: Format,
 
     /// Say what would help most, and what is easily misread, each computed for the plan at hand.
+    ///
+    /// For text and json, without --sweep; plans that have no exact law are not explained.
     #[arg(long, conflicts_with = "sweep")]
     pub(crate) explain: bool,
 
@@ -232,7 +235,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) plan: Option<String>,
 
-    /// Number of like branches, 1 to 1000000000.
+    /// Number of like branches, 1 to 1,000,000,000.
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
     pub(crate) n: Option<u32>,
 
@@ -252,7 +255,7 @@ pub(crate) struct TuneArgs {
     #[arg(short, long = "goal", value_name = "GOAL", required_unless_present = "max_extra_requests")]
     pub(crate) goals: Vec<String>,
 
-    /// Short for `--goal 'extra_requests<=SHARE'`; takes the place of the budget that a plan file states.
+    /// Short for `--goal 'extra_requests<=SHARE'`, like `5%`; takes the place of the budget that a plan file states.
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_extra_requests: Option<String>,
 

@@ -81,13 +81,13 @@ pub(crate) fn configs<P: AsRef<Path>>(paths: &[P]) -> anyhow::Result<Vec<Config>
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
-        return Err(io::Error::other("is a directory; expected a plan file"));
+        return Err(io::Error::other("is a directory; expected a file"));
     }
     let mut bytes = Vec::new();
     // One byte more tells a file that is too large, of whatever kind, from one that just fits.
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
-        let message = format!("is larger than {} MiB; expected a plan file", MOST_BYTES >> 20);
+        let message = format!("is larger than {} MiB", MOST_BYTES >> 20);
         return Err(io::Error::other(message));
     }
     Ok(bytes)

@@ -3,6 +3,7 @@
 mod args;
 mod check;
 mod completions;
+mod dashes;
 mod failure;
 mod input;
 mod lab;

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use anyhow::Context;
 use console::{Style, Term};
-use serde::Serialize;
 
 use crate::failure::Failure;
 
@@ -19,13 +18,6 @@ pub(crate) fn print(result: impl AsRef<[u8]>) -> anyhow::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe.into()),
         result => result.context("standard output"),
     }
-}
-
-/// A document as people read JSON: indented, with a line end.
-pub(crate) fn json(document: &impl Serialize) -> anyhow::Result<Vec<u8>> {
-    let mut json = serde_json::to_vec_pretty(document)?;
-    json.push(b'\n');
-    Ok(json)
 }
 
 /// Writes a line to stderr. Nobody may be reading it, which is no reason to stop.

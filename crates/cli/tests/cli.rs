@@ -361,12 +361,12 @@ fn an_unreadable_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().to_str().unwrap();
     let nowhere = format!("{folder}/none.toml");
-    fails(&["check", folder], 2, &["is a directory; expected a plan file"]);
+    fails(&["check", folder], 2, &["is a directory; expected a file"]);
     fails(&["check", &nowhere], 2, &["none.toml: No such file"]);
     let binary = PlanFile::new(b"[plan.a]\n\xff\xfe\x00".as_slice());
     fails(&["check", binary.as_str()], 2, &["plan.toml:2:1: the byte 0xff is not UTF-8 text"]);
     if Path::new("/dev/zero").exists() {
-        fails(&["check", "/dev/zero"], 2, &["is larger than 256 MiB; expected a plan file"]);
+        fails(&["check", "/dev/zero"], 2, &["is larger than 256 MiB"]);
     }
 }
 

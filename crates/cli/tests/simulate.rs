@@ -274,3 +274,35 @@ fn an_order_and_jobs_that_measure_are_told_and_simulated_for_want_of_an_exact_la
         assert!(predicted.contains(expected), "no {expected:?} in:\n{predicted}");
     }
 }
+
+#[test]
+fn a_figure_that_is_not_there_has_a_reason_below_the_table() {
+    for format in ["text", "md"] {
+        let shown = succeeds(&["simulate", INGESTION, "--jobs", "2e4", "--format", format]);
+        assert_eq!(shown.matches("\n– ").count(), 1, "{shown}");
+        assert!(
+            shown.contains("\n– permit wait of sequential, concurrent: no permit came from a limiter."),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_text_is_not_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("latin.toml");
+    std::fs::write(&file, b"[plan.a.branch] # \xe9\nx = { latency = \"p50=1s,p95=2s\" }\n").unwrap();
+    fails(&["simulate", file.to_str().unwrap()], 2, "latin.toml:1:19: the byte 0xe9 is not UTF-8 text");
+}
+
+#[test]
+fn a_name_commands_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    let plan = "[plan.\"x\\u001b[31m\".branch]\n\"y\\u0007\" = { latency = \"exponential:mean=1s\" }\n";
+    std::fs::write(&file, plan).unwrap();
+    for command in [&["simulate", "--jobs", "100"][..], &["check"]] {
+        let shown = succeeds(&[command, &[file.to_str().unwrap()]].concat());
+        assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
+    }
+}

@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use fantail_model::{GroupedPlan, Level};
 use fantail_planfile::{Percentile, Problems, ShortForm, StatedLaw, Sweep, parse_law};
+use fantail_report::Invalid;
 use fantail_report::predict::MOST_BRANCHES;
-use fantail_report::{Invalid, Source};
 use serde::Serialize;
 
 use crate::{Lab, State};
@@ -98,8 +98,7 @@ impl Lab {
     pub fn check(&self, state: &State) -> Check {
         let mut check = Check::default();
         if let Some(file) = &state.file {
-            let source = Source { name: file.name.clone(), bytes: file.text.clone().into_bytes() };
-            if let Err(problems) = fantail_planfile::Config::parse(&source.name, &source.bytes) {
+            if let Err(problems) = fantail_planfile::Config::parse(&file.name, &file.bytes) {
                 check.problems.extend(problems.iter().map(|problem| Found {
                     field: "file".to_owned(),
                     line: Some(problem.line()),

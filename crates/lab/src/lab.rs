@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use fantail_planfile::{Percentile, StatedLaw};
+use fantail_report::Invalid;
 use fantail_report::plot::Plot;
 use fantail_report::predict::{Effort, Report, USUAL, View, Words, in_turn};
 use fantail_report::simulate::Inputs;
-use fantail_report::{Invalid, Source};
 use fantail_samples::Document;
 
 use crate::{Exact, Runner, State};
@@ -44,7 +44,7 @@ impl Lab {
     pub fn predict(&self, state: &State) -> Result<Report, Invalid> {
         let latency = state.file.is_none().then(|| state.latency.clone());
         let words = Words {
-            files: state.file.iter().map(source).collect(),
+            files: state.file.iter().cloned().collect(),
             n: state.n.filter(|_| state.file.is_none()),
             law: self.named(state)?,
             latency,
@@ -103,8 +103,4 @@ impl Lab {
             || Invalid::new(format_args!("no latencies are called `{name}`; drop their file again"));
         self.laws.get(name).cloned().map(Some).ok_or_else(missing)
     }
-}
-
-fn source(file: &fantail_report::simulate::File) -> Source {
-    Source { name: file.name.clone(), bytes: file.text.clone().into_bytes() }
 }

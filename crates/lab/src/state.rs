@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use fantail_report::Flags;
-use fantail_report::simulate::File;
+use fantail_report::{Flags, Source};
 use serde::Deserialize;
 
 /// What the page is set to, in the words of the command's flags.
@@ -13,7 +12,7 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 pub struct State {
     /// A plan file, which then says what the next three would.
-    pub file: Option<File>,
+    pub file: Option<Source>,
     /// Number of like branches; `None` where it is swept.
     pub n: Option<u32>,
     /// Law of the latency of one call: a text as for `--latency`, or `samples:` and the name of measured ones.

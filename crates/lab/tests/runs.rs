@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use fantail_lab::{Lab, Lanes, Runner, State, Verb};
-use fantail_report::simulate::File;
+use fantail_report::Source;
 
 fn runner(n: u32, strategies: &[&str]) -> Runner {
     let strategies = strategies.iter().map(ToString::to_string).collect();
@@ -83,7 +83,7 @@ fn lanes_say_who_won_and_what_became_of_the_others() {
 #[test]
 fn a_plan_file_is_played_with_its_scenario() {
     let text = include_str!("../../../examples/ingestion.toml").to_owned();
-    let file = File { name: "ingestion.toml".to_owned(), text };
+    let file = Source { name: "ingestion.toml".to_owned(), bytes: text.into() };
     let state = State { file: Some(file), ..State::default() };
     let mut runner = Lab::default().runner(&state, 0).unwrap();
     assert_eq!(runner.names().collect::<Vec<_>>(), ["sequential", "concurrent", "bounded"]);
@@ -105,7 +105,7 @@ fn a_plan_file_is_played_with_its_scenario() {
 /// The golden trace: the page's WebAssembly is tested against the same file. Any change of draws, order or rules shows here.
 #[test]
 fn known_lanes_are_repeated_to_the_letter() {
-    let file = File { name: "golden.toml".to_owned(), text: include_str!("golden.toml").to_owned() };
+    let file = Source { name: "golden.toml".to_owned(), bytes: include_str!("golden.toml").into() };
     let state = State { file: Some(file), seed: 11, ..State::default() };
     let runner = Lab::default().runner(&state, 0).unwrap();
     let mut text = String::new();

@@ -144,7 +144,9 @@ mod tests {
         let tail = "expected one between 0 and 1, like p99, 0.99 or 1-1e-6";
         check("p50,p100", 5, &format!("`p100` is out of range; {tail}"));
         check("0", 1, &format!("`0` is out of range; {tail}"));
-        check("99", 1, &format!("`99` is not a percentile; {tail}"));
+        for meant in ["99", "99%", "p99%"] {
+            check(meant, 1, &format!("`{meant}` is not a percentile; {tail}; did you mean `p99`?"));
+        }
         check("p50, px", 6, &format!("`px` is not a percentile; {tail}"));
         check("", 1, &format!("`` is not a percentile; {tail}"));
         check("p50,0.5", 5, "p50 is listed twice");

@@ -6,6 +6,7 @@
 
 pub mod describe;
 mod flags;
+pub mod json;
 pub mod number;
 pub mod plot;
 pub mod predict;
@@ -17,7 +18,7 @@ pub use flags::Flags;
 use std::fmt;
 
 use fantail_planfile::{Config, Overrides, Problems};
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What was asked is invalid: everything that is wrong with it, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,12 +40,21 @@ impl fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 /// A plan file that was read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// What it is called in errors.
     pub name: String,
-    /// What it holds.
+    /// What it holds. Written down it is a text, as every valid plan file is.
+    #[serde(rename = "text", serialize_with = "to_text", deserialize_with = "from_text")]
     pub bytes: Vec<u8>,
+}
+
+fn to_text<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&String::from_utf8_lossy(bytes))
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    String::deserialize(deserializer).map(String::into_bytes)
 }
 
 impl Source {
@@ -71,10 +81,3 @@ fn counted(problems: &Problems) -> String {
 
 /// Why writing never fails.
 pub(crate) const MEMORY: &str = "memory takes every write";
-
-/// A document as people read JSON: indented, with a line end.
-pub(crate) fn json(document: &impl Serialize) -> Vec<u8> {
-    let mut json = serde_json::to_vec_pretty(document).expect("the keys of all maps are texts");
-    json.push(b'\n');
-    json
-}

@@ -35,6 +35,7 @@ pub fn durations(seconds: &[f64]) -> Vec<String> {
 
 /// The unit that suits a time in seconds, with its own seconds.
 pub fn unit(seconds: f64) -> (&'static str, f64) {
+    // What is shown is what chooses the unit: 999.9 ms are 1.00 s.
     let seconds = rounded(seconds.abs());
     let fits = |(&(_, scale), most): (&(&str, f64), &f64)| rounded(seconds / scale) < *most;
     UNITS.iter().zip(&MOST).find(|pair| fits(*pair)).map_or(UNITS[UNITS.len() - 1], |(unit, _)| *unit)
@@ -44,8 +45,6 @@ fn parts(seconds: f64) -> (String, &'static str) {
     if !seconds.is_finite() {
         return ("∞".to_owned(), "");
     }
-    // What is shown is what chooses the unit: 999.9 ms are 1.00 s.
-    let seconds = rounded(seconds);
     let (unit, scale) = if seconds == 0.0 { ("s", 1.0) } else { unit(seconds) };
     (significant(seconds / scale), unit)
 }
@@ -152,7 +151,8 @@ pub fn range(low: &str, high: &str) -> String {
 /// The same where nothing else says the unit: `5.36–5.63 s`, `≥ 5.36 s`.
 pub fn span(low: &str, high: &str) -> String {
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-        _ if low == high => low.to_owned(),
+        // Where even the low end is that near to all of it, the high one says no more.
+        _ if low == high || low.starts_with('>') => low.to_owned(),
         _ if high == "∞" => format!("≥ {low}"),
         (Some((_, unit)), Some((_, same))) if unit == same => format!("{} {unit}", range(low, high)),
         _ => range(low, high),
@@ -218,6 +218,7 @@ mod tests {
         check(599.4, "599 s");
         check(600.0, "10.0 min");
         check(36_000.0, "10.0 h");
+        check(31_536_000.0, "8760 h");
         check(1.234e-5, "12.3 µs");
         check(1e-9, "1.00 ns");
         check(1e-15, "1.00e-6 ns");
@@ -275,6 +276,7 @@ mod tests {
         check("812 ms", "1.20 s", "812 ms–1.20 s");
         check("5.36 s", "∞", "≥ 5.36 s");
         check("95.1 %", "95.1 %", "95.1 %");
+        check("> 99.999 %", "100 %", "> 99.999 %");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the tables for people show: the columns that say anything about the strategies at hand.
 
+use crate::dashes::NONE;
 use crate::number;
 use fantail_model::{Figure, Method};
 use fantail_report::predict::{BUSY_FOR_EVER, Figures, Point, Prices, Report, Row, UNPRICED};
@@ -29,8 +30,6 @@ pub(super) enum Subject {
 
 /// A time that is finite and later than any that is computed.
 const BEYOND: &str = "> 1e290 s";
-/// Where there is no figure.
-pub(super) const NONE: &str = "–";
 
 impl Column {
     /// A column that has all its cells.
@@ -128,11 +127,14 @@ fn times(header: &str, rows: &[Row<'_>], get: &dyn Fn(&Figures) -> Result<Figure
     let figures: Vec<Result<Figure, String>> = rows.iter().map(|(_, figures)| get(figures)).collect();
     let values: Vec<f64> = figures.iter().flatten().map(|figure| figure.value).collect();
     let mut middles = number::durations(&values).into_iter();
-    Column::of(Subject::Time, header, figures, |figure| {
-        let middle = middles.next().unwrap_or_default();
-        ends(&figure, figure.value, TIMES_APART)
-            .map_or(middle, |(lower, upper)| number::span(&number::duration(lower), &number::duration(upper)))
-    })
+    Column::of(Subject::Time, header, figures, |figure| time(&figure, middles.next().unwrap_or_default()))
+}
+
+/// A time, which has three digits, in the words of its column.
+fn time(figure: &Figure, middle: String) -> String {
+    let lower = if let Method::Bounded { lower, .. } = figure.method { lower } else { figure.value };
+    ends(figure, lower, TIMES_APART)
+        .map_or(middle, |(lower, upper)| number::span(&number::duration(lower), &number::duration(upper)))
 }
 
 /// A share, which has two digits of how far it is from 0 and 1.
@@ -152,4 +154,28 @@ const SHARES_APART: f64 = 0.1;
 fn ends(figure: &Figure, of: f64, apart: f64) -> Option<(f64, f64)> {
     let Method::Bounded { lower, upper } = figure.method else { return None };
     (upper - lower > apart * of).then_some((lower, upper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_that_are_far_apart_are_both_printed() {
+        let bounded =
+            |lower: f64, value: f64, upper: f64| Figure { value, method: Method::Bounded { lower, upper } };
+        let check_time = |lower, upper, shown: &str| {
+            assert_eq!(time(&bounded(lower, f64::midpoint(lower, upper), upper), "middle".to_owned()), shown);
+        };
+        check_time(1.0, 1.005, "middle");
+        check_time(1.0, 1.5, "1.00–1.50 s");
+        check_time(0.9, 1.5, "900 ms–1.50 s");
+        check_time(1.0, f64::INFINITY, "≥ 1.00 s");
+        let check_share = |lower, value, upper, shown: &str| {
+            assert_eq!(share(bounded(lower, value, upper)), shown);
+        };
+        check_share(0.95, 0.9501, 0.9502, "95.0 %");
+        check_share(0.2, 0.5, 0.8, "20.0–80.0 %");
+        check_share(0.0, 5e-12, 1e-11, "0–1.0e-9 %");
+    }
 }

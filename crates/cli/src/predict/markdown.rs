@@ -4,7 +4,8 @@ use comfy_table::presets::ASCII_MARKDOWN;
 use comfy_table::{CellAlignment, Table};
 
 use super::columns::columns;
-use super::notes::Dashes;
+use super::notes::add_dashes;
+use crate::dashes::Dashes;
 use fantail_report::predict::{Report, rows};
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
@@ -23,7 +24,7 @@ pub(super) fn render(report: &Report) -> Vec<u8> {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut dashes = Dashes::default();
-    dashes.add(&columns, &rows);
+    add_dashes(&mut dashes, &columns, &rows);
     let notes = dashes.notes().into_iter().map(|note| format!("\n{}\n", escaped(&note)));
     std::iter::once(format!("{table}\n")).chain(notes).collect::<String>().into_bytes()
 }

@@ -5,7 +5,8 @@ use fantail_model::{Figure, Method};
 use fantail_planfile::EarlierCopy;
 use fantail_report::predict::{Figures, Point, Report, Row, Strategy, rows, word};
 
-use super::columns::{Column, NONE, TIMES_APART, always_complete};
+use super::columns::{Column, TIMES_APART, always_complete};
+use crate::dashes::Dashes;
 use crate::number;
 
 /// What the figures mean and what they take for granted.
@@ -79,51 +80,13 @@ fn slowest(rows: &[Row<'_>]) -> String {
     format!("Chance that a job meets a branch in that branch's slowest 1 %: {}.", chances.join(", "))
 }
 
-/// Why there are dashes in tables, each kind once.
-#[derive(Default)]
-pub(super) struct Dashes(Vec<Dash>);
-
-/// Dashes for one reason, in one column.
-struct Dash {
-    header: String,
-    why: String,
-    /// Whose.
-    names: Vec<String>,
-}
-
-impl Dashes {
-    /// Those of a table.
-    pub(super) fn add(&mut self, columns: &[Column], rows: &[Row<'_>]) {
-        for column in columns {
-            for (row, why) in &column.missing {
-                let same = |dash: &&mut Dash| dash.header == column.header && dash.why == *why;
-                let name = rows[*row].0.shown();
-                match self.0.iter_mut().find(same) {
-                    Some(dash) if dash.names.contains(&name) => {}
-                    Some(dash) => dash.names.push(name),
-                    None => {
-                        let (header, why) = (column.header.clone(), why.clone());
-                        self.0.push(Dash { header, why, names: vec![name] });
-                    }
-                }
-            }
+/// Notes the dashes of a table.
+pub(super) fn add_dashes(dashes: &mut Dashes, columns: &[Column], rows: &[Row<'_>]) {
+    for column in columns {
+        let header = column.header.replace('\n', " ");
+        for (row, why) in &column.missing {
+            dashes.add(&header, rows[*row].0.shown(), why);
         }
-    }
-
-    /// A note for each reason.
-    pub(super) fn notes(self) -> Vec<String> {
-        let mut kinds: Vec<(Vec<String>, Dash)> = Vec::new();
-        for dash in self.0 {
-            let header = dash.header.replace('\n', " ");
-            match kinds.iter_mut().find(|(_, kind)| kind.why == dash.why && kind.names == dash.names) {
-                Some((headers, _)) => headers.push(header),
-                None => kinds.push((vec![header], dash)),
-            }
-        }
-        let note = |(headers, Dash { why, names, .. }): (Vec<String>, Dash)| {
-            format!("{NONE} {} of {}: {why}.", headers.join(", "), names.join(", "))
-        };
-        kinds.into_iter().map(note).collect()
     }
 }
 

@@ -8,7 +8,8 @@ use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{Column, Subject, columns};
-use super::notes::{Dashes, notes};
+use super::notes::{add_dashes, notes};
+use crate::dashes::Dashes;
 use crate::{number, output};
 use fantail_report::predict::{Explanation, Lever, Report, Row, Strategy, rows};
 
@@ -36,13 +37,13 @@ pub(super) fn render(report: &Report, width: usize) -> String {
             let mut columns = columns(report, &some);
             // The line above says it.
             columns.remove(0);
-            dashes.add(&columns, &some);
+            add_dashes(&mut dashes, &columns, &some);
             tables(&mut text, columns, width);
         }
     } else {
         text.push('\n');
         let columns = columns(report, &predicted);
-        dashes.add(&columns, &predicted);
+        add_dashes(&mut dashes, &columns, &predicted);
         tables(&mut text, columns, width);
     }
     text.push('\n');

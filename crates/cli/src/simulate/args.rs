@@ -13,7 +13,7 @@ pub(crate) struct SimulateArgs {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Number of like branches, 1 to 1000000.
+    /// Number of like branches, 1 to 1,000,000.
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) n: Option<u32>,
 
@@ -37,7 +37,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "SHARES", requires = "latency")]
     pub(crate) rho: Option<String>,
 
-    /// How many jobs of each plan, like 1e6.
+    /// How many jobs of each plan, 1 to 1e12.
     #[arg(short, long, value_name = "N", default_value = "1e5", value_parser = jobs)]
     pub(crate) jobs: u64,
 
@@ -57,7 +57,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Show so many single jobs of each plan, from the median to p99: what each attempt did, and who held the barrier.
+    /// Show so many single jobs of each plan, 1 to 20, from the median to p99: what each attempt did, and who held the
+    /// barrier.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
     pub(crate) trace: Option<u8>,
 

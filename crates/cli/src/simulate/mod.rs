@@ -17,7 +17,7 @@ use anyhow::Context;
 use fantail_model::sim::Simulation;
 use fantail_planfile::Percentile;
 use fantail_report::Flags;
-use fantail_report::simulate::{Contender, File, Inputs, Report};
+use fantail_report::simulate::{Contender, Inputs, Report};
 
 use crate::args::Format;
 use crate::failure::Failure;
@@ -63,11 +63,7 @@ fn inputs(args: &SimulateArgs) -> anyhow::Result<Inputs> {
         strategy: args.strategies.first().map(String::as_str),
     };
     subject.check(WHAT).map_err(Failure::invalid)?;
-    let mut files = Vec::new();
-    for path in &args.files {
-        let text = String::from_utf8_lossy(&input::bytes(path)?).into_owned();
-        files.push(File { name: path.display().to_string(), text });
-    }
+    let files = args.files.iter().map(|path| input::source(path)).collect::<anyhow::Result<_>>()?;
     let flags = Flags { at_least: args.at_least, required: args.required.clone(), rho: args.rho.clone() };
     let (latency, strategies) = (args.latency.clone(), args.strategies.clone());
     Ok(Inputs { seed: args.seed, files, n: args.n, latency, strategies, flags })

@@ -7,12 +7,11 @@ use comfy_table::{CellAlignment, Table};
 use fantail_model::sim::Simulation;
 use unicode_width::UnicodeWidthStr;
 
+use crate::dashes::{Dashes, NONE};
 use crate::{number, output};
 use fantail_report::simulate::{Figure, Id, Kind, Report, Row};
-use fantail_report::text::fold;
+use fantail_report::text::{fold, printable};
 
-/// Where there is no figure.
-const NONE: &str = "–";
 /// Blanks between columns.
 const GAP: usize = 2;
 
@@ -25,10 +24,12 @@ pub(super) fn text(report: &Report, width: usize) -> String {
     if let (Some(n), Some(latency)) = (report.n, &report.latency) {
         line(&format!("{} {latency}", number::count(n.into(), "branch", "branches, each")));
     }
-    let names = report.rows.iter().map(|row| row.name.width()).max().unwrap_or(0);
+    let names = report.rows.iter().map(|row| printable(&row.name).width()).max().unwrap_or(0);
     for row in &report.rows {
         if let Some(description) = &row.description {
-            line(&format!("{}{}  {description}", row.name, " ".repeat(names - row.name.width())));
+            let name = printable(&row.name);
+            let padding = " ".repeat(names - name.width());
+            line(&format!("{name}{padding}  {}", printable(description)));
         }
     }
     line(&format!("{}; in parentheses where the figure lies with 95 % confidence", report.title));
@@ -49,7 +50,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         }
     }
     text.push('\n');
-    for note in notes(report) {
+    for note in dashes(report, &shown).into_iter().chain(notes(report)) {
         writeln!(text, "{}", fold(&note, width, 2)).expect("a string takes every write");
     }
     text
@@ -57,12 +58,14 @@ pub(super) fn text(report: &Report, width: usize) -> String {
 
 pub(super) fn markdown(report: &Report) -> String {
     let columns: Vec<&Row> = report.rows.iter().collect();
-    let mut table = table(&columns, &shown(report));
+    let shown = shown(report);
+    let mut table = table(&columns, &shown);
     table.load_style(ASCII_MARKDOWN);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{table}\n")
+    let notes = dashes(report, &shown).into_iter().map(|note| format!("\n{note}\n"));
+    std::iter::once(format!("{table}\n")).chain(notes).collect()
 }
 
 /// The plans side by side as far as `width` goes.
@@ -70,7 +73,7 @@ fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row
     let labels = shown.iter().map(|id| label(id).width()).max().unwrap_or(0);
     let column = |row: &Row| {
         let cells = shown.iter().map(|id| cell(row, id).width());
-        cells.chain([row.name.width()]).max().unwrap_or(0) + GAP
+        cells.chain([printable(&row.name).width()]).max().unwrap_or(0) + GAP
     };
     let mut blocks: Vec<(usize, Vec<&Row>)> = Vec::new();
     for row in &report.rows {
@@ -88,7 +91,7 @@ fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row
 
 fn table(columns: &[&Row], shown: &[Id]) -> Table {
     let mut table = Table::new();
-    let names = columns.iter().map(|row| row.name.replace('|', "\\|"));
+    let names = columns.iter().map(|row| printable(&row.name).replace('|', "\\|"));
     table.set_header(std::iter::once(String::new()).chain(names));
     for id in shown {
         let cells = columns.iter().map(|row| cell(row, id));
@@ -145,12 +148,8 @@ fn label(id: &Id) -> String {
 
 /// A figure and where it lies.
 fn cell(row: &Row, id: &Id) -> String {
-    let Some(Figure { kind, value: Ok(value), interval, .. }) = figure(row, id) else {
-        return NONE.to_owned();
-    };
-    if value.is_nan() {
-        return NONE.to_owned();
-    }
+    let there = figure(row, id).filter(|_| why_missing(row, id).is_none());
+    let Some(Figure { kind, value: Ok(value), interval, .. }) = there else { return NONE.to_owned() };
     let write = match kind {
         Kind::Time => number::duration,
         Kind::Share => number::percent,
@@ -169,6 +168,28 @@ fn cell(row: &Row, id: &Id) -> String {
     }
 }
 
+/// Why there is no such figure.
+fn why_missing(row: &Row, id: &Id) -> Option<&'static str> {
+    match figure(row, id) {
+        None => Some("no such server in its file, or one without bound"),
+        Some(Figure { value: Err(why), .. }) => Some(why),
+        Some(Figure { value: Ok(value), .. }) => value.is_nan().then_some("nothing to count"),
+    }
+}
+
+/// Why there are dashes.
+fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
+    let mut dashes = Dashes::default();
+    for id in shown {
+        for row in &report.rows {
+            if let Some(why) = why_missing(row, id) {
+                dashes.add(&label(id), printable(&row.name), why);
+            }
+        }
+    }
+    dashes.notes()
+}
+
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let blocks = report.rows.iter().filter_map(|row| Some((row.blocks?, row.warm_up, row.name.as_str())));
@@ -183,15 +204,19 @@ fn notes(report: &Report) -> Vec<String> {
         let of = if names.len() == report.rows.len() {
             String::new()
         } else {
-            format!(" of {}", names.join(", "))
+            format!(" of {}", printable(&names.join(", ")))
         };
+        let [blocks_shown, block, warm_up_shown] = [blocks, Simulation::BLOCK, warm_up].map(number::grouped);
         let rest = if blocks < 2 {
-            format!("more than {} of them are needed for intervals", Simulation::BLOCK)
+            format!("more than {block} of them are needed for intervals")
         } else {
-            format!("intervals rest on how {blocks} blocks of {} differ", Simulation::BLOCK)
+            format!("intervals rest on how {blocks_shown} blocks of {block} differ")
         };
-        let warm =
-            if warm_up > 0 { format!(", each after {warm_up} that do not count") } else { String::new() };
+        let warm = if warm_up > 0 {
+            format!(", each after {warm_up_shown} that do not count")
+        } else {
+            String::new()
+        };
         notes.push(format!("Jobs{of} matter to each other: {rest}{warm}."));
     }
     notes.push(

@@ -3,25 +3,22 @@
 //! What is infinite, not stated or not known is `null`.
 
 use fantail_model::Group;
-use serde::{Serialize, Serializer};
+use fantail_report::json::{self, Head, Ordered};
+use serde::Serialize;
 
 use super::load_test::{Compared, Measured, Tested};
 use super::report::{Report, Row, missed};
 use super::request::Origin;
 use super::text::held;
-use crate::output;
 
-pub(super) fn render(report: &Report) -> anyhow::Result<Vec<u8>> {
-    output::json(&document(report))
+pub(super) fn render(report: &Report) -> Vec<u8> {
+    json::render(&document(report))
 }
 
 #[derive(Serialize)]
 struct Document<'r> {
-    schema: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency: Option<&'r str>,
+    #[serde(flatten)]
+    head: Head<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,13 +106,7 @@ struct Doubted<'r> {
 }
 
 /// What each goal is about, by its measure, in their order.
-struct Figures(Vec<(String, Option<f64>)>);
-
-impl Serialize for Figures {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
-    }
-}
+type Figures = Ordered<String, Option<f64>>;
 
 fn document(report: &Report) -> Document<'_> {
     let request = &report.request;
@@ -132,9 +123,7 @@ fn document(report: &Report) -> Document<'_> {
     });
     let frontier_of = request.goals.iter().find(|goal| goal.goal().measure == report.frontier_of);
     Document {
-        schema: "fantail.tune/1",
-        n,
-        latency,
+        head: Head { schema: "fantail.tune/1", n, latency },
         file,
         plan,
         feasible: report.choice.is_some(),
@@ -221,9 +210,9 @@ fn figures(report: &Report, values: &[Option<f64>]) -> Figures {
         format!("{}{unit}", goal.word())
     };
     let goals = report.request.goals.iter().zip(values);
-    Figures(goals.map(|(goal, value)| (name(goal), finite(*value))).collect())
+    Ordered(goals.map(|(goal, value)| (name(goal), finite(*value))).collect())
 }
 
 fn finite(value: Option<f64>) -> Option<f64> {
-    value.filter(|value| value.is_finite())
+    value.and_then(json::finite)
 }

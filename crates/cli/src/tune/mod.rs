@@ -32,7 +32,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     };
     let rendered = match args.format {
         Format::Text => text::render(&report, output::width()).into_bytes(),
-        Format::Json => json::render(&report)?,
+        Format::Json => json::render(&report),
         Format::Csv => rows::csv(&report)?,
         Format::Md => rows::markdown(&report),
     };

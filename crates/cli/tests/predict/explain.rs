@@ -123,10 +123,10 @@ fn bounds_of_branches_and_attempts_are_levers() {
         )
     };
     let of = |text: &str| explained(&[&folder.file("plan.toml", text)]);
-    let cut = plan("deadline = \"1.6s\"", "attempt_timeout = \"2s\"");
+    let cut = plan("deadline = \"2.8s\"", "attempt_timeout = \"3s\"");
     for (change, then) in [
-        ("deadline of `x` 2.00 s", plan("deadline = \"2s\"", "attempt_timeout = \"2s\"")),
-        ("attempt timeout of `y` 2.50 s", plan("deadline = \"1.6s\"", "attempt_timeout = \"2.5s\"")),
+        ("deadline of `x` 3.50 s", plan("deadline = \"3.5s\"", "attempt_timeout = \"3s\"")),
+        ("attempt timeout of `y` 3.75 s", plan("deadline = \"2.8s\"", "attempt_timeout = \"3.75s\"")),
     ] {
         let found = of(&cut);
         let lever = found["levers"].as_array().unwrap().iter().find(|lever| lever["change"] == change);
@@ -321,4 +321,49 @@ fn a_name_commands_no_terminal_and_breaks_no_picture() {
     let shown = succeeds(&[&file, "--plot", &picture]) + &std::fs::read_to_string(&picture).unwrap();
     assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
     assert_eq!(only(&[&file])["name"], "x\u{7}\u{1b}[31m");
+}
+
+#[test]
+fn what_leaves_waits_that_nobody_takes_is_not_recommended() {
+    let wide = ["-n", "5", "--latency", "lognormal:median=1s,sigma=20"];
+    let explained = explained(&wide);
+    assert_eq!(explained["levers"], serde_json::json!([]));
+    assert!(number(&explained["levers_beyond_reach"]) > 3.0, "{explained}");
+    let text = succeeds(&[&wide[..], &["--explain"]].concat());
+    assert!(text.contains("Nothing in reach helps: what was tried leaves a p99 beyond 8760 h."), "{text}");
+}
+
+/// A quarter more of a nanosecond helps nobody.
+#[test]
+fn a_deadline_that_cuts_nearly_all_is_tried_where_it_cuts_few() {
+    let law = "lognormal:median=1s,sigma=2";
+    let check = |args: &[&str], change: &str| {
+        let explained = explained(args);
+        let levers = explained["levers"].as_array().unwrap();
+        let lever = levers.iter().find(|lever| lever["change"] == change);
+        let lever = lever.unwrap_or_else(|| panic!("no {change:?} in {explained}"));
+        assert!((number(&lever["complete"]) - 0.95).abs() < 1e-3, "{lever}");
+    };
+    // exp(2 z), for z of 0.95^(1/5), which another program's normal law gives as 2.3187.
+    check(&["-n", "5", "-l", law, "-s", "deadline:1ns"], "deadline 103 s");
+    let folder = Folder::new();
+    let plan = format!("[plan.a.branch]\nx = {{ latency = \"{law}\", deadline = \"1ns\" }}\n");
+    // exp(2 z), for z of 0.95.
+    check(&[&folder.file("plan.toml", &plan)], "deadline of `x` 26.8 s");
+}
+
+#[test]
+fn long_words_are_folded_beside_their_figures() {
+    let folder = Folder::new();
+    let branch = |i: usize| {
+        format!(
+            "a-branch-with-quite-a-name-{i} = {{ deadline = \"{}s\", latency = \"exponential:mean=1s\" }}\n",
+            i + 1
+        )
+    };
+    let plan = format!("[plan.a]\n[plan.a.branch]\n{}", (0..6).map(branch).collect::<String>());
+    let text = succeeds(&[&folder.file("plan.toml", &plan), "--explain"]);
+    let (_, table) = text.split_once("a, explained\n").unwrap();
+    assert_eq!(table.matches("one change").count(), 1, "{text}");
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

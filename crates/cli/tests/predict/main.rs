@@ -7,3 +7,4 @@ mod explain;
 mod messages;
 mod plots;
 mod support;
+mod tables;

@@ -5,32 +5,33 @@ use std::collections::BTreeMap;
 use fantail_core::Time;
 use fantail_model::{Dependence, Figure, Group, Method};
 use fantail_planfile::{EarlierCopy, Shape};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::explain::{Explanation, Lever, Trap};
 use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, required};
 use super::request::Point;
 use super::solved::word;
+use crate::json::{self, Head, Ordered, finite};
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
     let shares = report.shares;
+    let setting = report.setting.as_ref();
     let document = Document {
-        schema: "fantail.predict/1",
-        n: report.setting.as_ref().and_then(|setting| setting.n),
-        latency: report.setting.as_ref().map(|setting| setting.latency.as_str()),
+        head: Head {
+            schema: "fantail.predict/1",
+            n: setting.and_then(|setting| setting.n),
+            latency: setting.map(|setting| setting.latency.as_str()),
+        },
         rho: (shares != Dependence::NONE).then(|| Rho { job: shares.job(), branch: shares.branch() }),
         strategies: report.strategies.iter().map(|strategy| entry(report, strategy)).collect(),
     };
-    crate::json(&document)
+    json::render(&document)
 }
 
 #[derive(Serialize)]
 struct Document<'r> {
-    schema: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency: Option<&'r str>,
+    #[serde(flatten)]
+    head: Head<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rho: Option<Rho>,
     strategies: Vec<Entry<'r>>,
@@ -51,7 +52,7 @@ struct Entry<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<At>,
     plan: Plan,
-    quantiles_s: Ordered<'r>,
+    quantiles_s: Ordered<&'r str, Option<f64>>,
     mean_s: Option<f64>,
     sd_s: Option<f64>,
     /// From and to, of what holds 68 % and 95 % of the jobs.
@@ -169,15 +170,6 @@ struct Branches {
     deadline_s: Option<f64>,
     attempt_timeout_s: Option<f64>,
     cost: Option<f64>,
-}
-
-/// A map that keeps its order.
-struct Ordered<'r>(Vec<(&'r str, Option<f64>)>);
-
-impl Serialize for Ordered<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
-    }
 }
 
 fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
@@ -329,11 +321,6 @@ fn shape(shape: Shape) -> String {
         Shape::Batch(size) => format!("batch:{size}"),
         Shape::Tree { nodes, leaves } => format!("tree:{nodes}x{leaves}"),
     }
-}
-
-/// What is infinite is not stated.
-fn finite(seconds: f64) -> Option<f64> {
-    Some(seconds).filter(|seconds| seconds.is_finite())
 }
 
 fn branches(group: &Group) -> Branches {

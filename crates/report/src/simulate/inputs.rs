@@ -5,11 +5,11 @@ use std::sync::Arc;
 use fantail_core::{Plan, Time};
 use fantail_model::Law;
 use fantail_model::sim::{Credit, Scenario, Server, Simulation};
-use fantail_planfile::{Config, PlanEntry, ShortForm, StatedLaw, parse_law};
+use fantail_planfile::{Config, Overrides, PlanEntry, ShortForm, StatedLaw, parse_law};
 use serde::{Deserialize, Serialize};
 
 use crate::flags::Flags;
-use crate::{Invalid, describe};
+use crate::{Invalid, Source, describe};
 
 /// What is asked, in the words of the flags of `fantail simulate`: all of it, so that parts of one simulation can be told
 /// from others, and merged without the files.
@@ -18,7 +18,7 @@ pub struct Inputs {
     /// The same seed gives the same luck.
     pub seed: u64,
     /// Plan files; their scenario is the world that jobs meet.
-    pub files: Vec<File>,
+    pub files: Vec<Source>,
     /// Number of like branches.
     pub n: Option<u32>,
     /// Law of the latency of one call of them.
@@ -28,15 +28,6 @@ pub struct Inputs {
     /// What these state beside their own words.
     #[serde(flatten)]
     pub flags: Flags,
-}
-
-/// A plan file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct File {
-    /// What it is called in errors.
-    pub name: String,
-    /// What it says.
-    pub text: String,
 }
 
 /// One plan, or a client that knows none.
@@ -79,7 +70,7 @@ impl Inputs {
             self.short_forms(latency, law, &mut contenders)?;
         }
         for source in &self.files {
-            let config = Config::parse(&source.name, &source.text).map_err(Invalid::new)?;
+            let config = source.config(&Overrides::default())?;
             self.of_file(&source.name, &config, &mut contenders)?;
         }
         Ok(contenders)

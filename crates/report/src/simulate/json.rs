@@ -9,30 +9,26 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::figures::{Figure, Id, Report, Row};
+use crate::json::{self, Head, Ordered, finite};
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
     let document = Document {
-        schema: "fantail.simulate/1",
+        head: Head { schema: "fantail.simulate/1", n: report.n, latency: report.latency.as_deref() },
         seed: report.seed,
         jobs: &report.ranges,
-        n: report.n,
-        latency: report.latency.as_deref(),
         confidence: 0.95,
         plans: report.rows.iter().map(Plan).collect(),
     };
-    crate::json(&document)
+    json::render(&document)
 }
 
 #[derive(Serialize)]
 struct Document<'r> {
-    schema: &'static str,
+    #[serde(flatten)]
+    head: Head<'r>,
     seed: u64,
     /// Of each range the first job and the one after the last.
     jobs: &'r [[u64; 2]],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    n: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency: Option<&'r str>,
     confidence: f64,
     plans: Vec<Plan<'r>>,
 }
@@ -91,20 +87,6 @@ fn entries<M: SerializeMap, T: Serialize>(
         }
     }
     map.serialize_entry("utilisation", &group(&servers))
-}
-
-/// A map that keeps its order.
-struct Ordered<T>(Vec<(String, Option<T>)>);
-
-impl<T: Serialize> Serialize for Ordered<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
-}
-
-/// JSON has no infinity.
-fn finite(number: f64) -> Option<f64> {
-    Some(number).filter(|number| number.is_finite())
 }
 
 /// Every figure that is `null`, and why it is.

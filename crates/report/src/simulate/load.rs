@@ -9,7 +9,7 @@ pub fn endless(simulation: &Simulation) -> Option<String> {
     let load =
         simulation.loads().into_iter().find(|load| load.offered >= 1.0 && load.bound != Bound::Limit)?;
     let bounded = simulation.plan().branches().iter().all(|branch| branch.deadline.is_some());
-    (!bounded).then(|| format!("{}: waits would grow without end", load_in_words(&load)))
+    (!bounded).then(|| format!("waits would grow without end: {}", load_in_words(&load)))
 }
 
 /// What the first attempts ask of it.
