@@ -297,8 +297,8 @@ fn one_who_leaves_a_long_queue_leaves_it_in_order() {
 enum Op {
     Ask(Class, u32, Option<u64>),
     Pass(u64),
-    /// Asks, and is granted when it is its turn at once.
-    AskNow(Class, u32, Option<u64>),
+    /// So many ask, as far as each is granted at once.
+    GrantNow(Class, u32, u32),
     /// Time passes until somebody may go.
     Wait,
     Grant,
@@ -321,7 +321,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let any = any::<prop::sample::Index>;
     let op = prop_oneof![
         4 => (class, 0..5_u32, prop::option::of(0..40_u64)).prop_map(|(c, w, u)| Op::Ask(c, w, u)),
-        3 => (class_now, 0..5_u32, prop::option::of(0..40_u64)).prop_map(|(c, w, u)| Op::AskNow(c, w, u)),
+        3 => (class_now, 0..5_u32, 0..5_u32).prop_map(|(c, w, n)| Op::GrantNow(c, w, n)),
         2 => (0..12_u64).prop_map(Op::Pass),
         2 => Just(Op::Wait),
         5 => Just(Op::Grant),
@@ -373,9 +373,8 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
                     tickets.push(ticket);
                 }
             }
-            Op::AskNow(class, weight, until) => {
-                let until = later(*until);
-                tickets.extend(ask_now(&mut limiter, &mut naive, now, (*class, *weight, until))?);
+            Op::GrantNow(class, weight, n) => {
+                tickets.extend(grant_now(&mut limiter, &mut naive, now, (*class, *weight, *n))?);
             }
             Op::Pass(nanos) => now = now.saturating_add(Time::from_nanos(*nanos)),
             Op::Wait => now = limiter.next_at(now).unwrap_or(now),
@@ -417,22 +416,34 @@ fn agree(spec: LimiterSpec, origin: u64, ops: &[Op]) -> Result<(), TestCaseError
     naive.check_rate().map_err(TestCaseError::fail)
 }
 
-/// Asks both, and grants at once what both say may go.
-fn ask_now(
+/// Grants at once what the reference says may go, one after another.
+fn grant_now(
     limiter: &mut Limiter,
     naive: &mut Naive,
     now: Time,
-    (class, weight, until): (Class, u32, Option<Time>),
+    (class, weight, n): (Class, u32, u32),
 ) -> Result<Option<Ticket>, TestCaseError> {
-    let came = limiter.ask_now(now, class, weight, until);
-    prop_assert_eq!(came.err(), naive.refuses(now, weight, until));
-    let Ok((ticket, granted)) = came else { return Ok(None) };
-    naive.ask(ticket, class, weight, until);
-    prop_assert_eq!(granted, naive.poll(now) == Some(ticket));
-    if granted {
+    let came = limiter.grant_now(now, class, weight, n);
+    let (ticket, granted) = came.unwrap_or_else(|| (any_ticket(), 0));
+    for i in 0..n {
+        if naive.waiting() > 0 || naive.refuses(now, weight, None).is_some() {
+            prop_assert!(i >= granted, "somebody waits, or it is refused");
+            break;
+        }
+        naive.ask(ticket, class, weight, None);
+        prop_assert_eq!(i < granted, naive.poll(now) == Some(ticket), "of {}", granted);
+        if i == granted {
+            naive.withdraw(ticket);
+            break;
+        }
         naive.grant(now, ticket);
     }
-    Ok(Some(ticket))
+    Ok(came.map(|(ticket, _)| ticket))
+}
+
+/// A ticket of another limiter.
+fn any_ticket() -> Ticket {
+    Limiter::new(spec()).ask(Time::ZERO, Class::First, 1, None).expect("it may wait")
 }
 
 fn same(limiter: &mut Limiter, naive: &Naive, now: Time) -> Result<(), TestCaseError> {
@@ -476,8 +487,9 @@ proptest! {
             let pick = |index: &prop::sample::Index| (!tickets.is_empty()).then(|| *index.get(&tickets));
             match op {
                 Op::Ask(class, weight, _) => tickets.extend(limiter.ask(now, *class, *weight, Some(now))),
-                Op::AskNow(class, weight, _) => {
-                    tickets.extend(limiter.ask_now(now, *class, *weight, Some(now)).map(|(ticket, _)| ticket));
+                Op::GrantNow(class, weight, n) => {
+                    let granted = limiter.grant_now(now, *class, *weight, *n);
+                    tickets.extend(granted.into_iter().flat_map(|(ticket, n)| (0..n).map(move |_| ticket)));
                 }
                 Op::Pass(_) | Op::Wait => drop(limiter.next_at(now)),
                 Op::Grant => drop(pump(&mut limiter, now)),

@@ -10,7 +10,7 @@ use fantail_core::{Branch, Plan, Time};
 use tokio::time::Instant;
 
 use crate::hold::Hold;
-use crate::limiter::Mailbox;
+use crate::mail::Mailbox;
 use crate::wakes::Wakes;
 use crate::{Clock, IdempotencyKey, JobId};
 

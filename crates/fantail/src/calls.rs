@@ -102,14 +102,34 @@ pub(crate) trait Calls: Send {
     /// Makes the call of an attempt. Its seat.
     fn call(self: Pin<&mut Self>, attempt: Attempt) -> u32;
 
-    /// Polls the future in the seat. An answer takes its place, an error leaves the seat free.
-    fn poll(self: Pin<&mut Self>, seat: u32, task: &mut Context<'_>) -> Poll<Result<(), AttemptError>>;
+    /// Polls the future in the seat. The seat is free again once it is ready, but for an answer that must wait there: where
+    /// the branch is still `open` and has none yet, its answer goes to it at once, until the job says otherwise. Whether it
+    /// did.
+    fn poll(
+        self: Pin<&mut Self>,
+        seat: u32,
+        open: Option<u32>,
+        task: &mut Context<'_>,
+    ) -> Poll<Result<bool, AttemptError>>;
+
+    /// Makes the call of an attempt and polls it. Its seat, unless it is free again.
+    fn run(
+        self: Pin<&mut Self>,
+        attempt: Attempt,
+        task: &mut Context<'_>,
+    ) -> (u32, Poll<Result<bool, AttemptError>>);
 
     /// Drops what is in the seat.
     fn clear(self: Pin<&mut Self>, seat: u32);
 
-    /// Makes the answer in the seat that of the branch, and shows it.
-    fn keep(self: Pin<&mut Self>, seat: u32, branch: u32) -> Option<&(dyn Any + Send)>;
+    /// Makes the answer in the seat that of the branch.
+    fn keep(self: Pin<&mut Self>, seat: u32, branch: u32);
+
+    /// The answer of the branch.
+    fn answer(self: Pin<&mut Self>, branch: u32) -> Option<&(dyn Any + Send)>;
+
+    /// Drops the answer of the branch.
+    fn drop_answer(self: Pin<&mut Self>, branch: u32);
 
     /// The [`Answers`] so far, unless they were taken.
     fn answers(self: Pin<&mut Self>) -> Option<&mut dyn Kept>;
@@ -309,29 +329,62 @@ where
         seat
     }
 
-    fn poll(mut self: Pin<&mut Self>, seat: u32, task: &mut Context<'_>) -> Poll<Result<(), AttemptError>> {
+    fn poll(
+        mut self: Pin<&mut Self>,
+        seat: u32,
+        open: Option<u32>,
+        task: &mut Context<'_>,
+    ) -> Poll<Result<bool, AttemptError>> {
         let SeatPinned::Running { future } = self.as_mut().seat(seat).project() else { return Poll::Pending };
         let result = ready!(future.poll(task));
-        Poll::Ready(match result {
-            Ok(answer) => {
-                self.seat(seat).set(Seat::Answered { answer });
-                Ok(())
-            }
+        let answer = match result {
+            Ok(answer) => answer,
             Err(error) => {
                 self.leave(seat);
-                Err(error)
+                return Poll::Ready(Err(error));
             }
-        })
+        };
+        let answers = self.as_mut().project().answers.as_mut();
+        let slot = answers.zip(open).and_then(|(answers, branch)| answers.slot(branch));
+        if let Some(slot @ None) = slot {
+            *slot = Some(answer);
+            self.leave(seat);
+            return Poll::Ready(Ok(true));
+        }
+        self.seat(seat).set(Seat::Answered { answer });
+        Poll::Ready(Ok(false))
+    }
+
+    fn run(
+        mut self: Pin<&mut Self>,
+        attempt: Attempt,
+        task: &mut Context<'_>,
+    ) -> (u32, Poll<Result<bool, AttemptError>>) {
+        let branch = attempt.id.branch;
+        let seat = self.as_mut().call(attempt);
+        (seat, self.poll(seat, Some(branch), task))
     }
 
     fn clear(self: Pin<&mut Self>, seat: u32) {
         self.leave(seat);
     }
 
-    fn keep(mut self: Pin<&mut Self>, seat: u32, branch: u32) -> Option<&(dyn Any + Send)> {
-        let answer = self.as_mut().leave(seat)?;
-        let slot = self.project().answers.as_mut()?.slot(branch)?;
-        Some(slot.insert(answer))
+    fn keep(mut self: Pin<&mut Self>, seat: u32, branch: u32) {
+        let answer = self.as_mut().leave(seat);
+        if let Some(slot) = self.project().answers.as_mut().and_then(|answers| answers.slot(branch)) {
+            *slot = answer;
+        }
+    }
+
+    fn answer(self: Pin<&mut Self>, branch: u32) -> Option<&(dyn Any + Send)> {
+        let answer = self.project().answers.as_mut()?.slot(branch)?.as_ref()?;
+        Some(answer)
+    }
+
+    fn drop_answer(self: Pin<&mut Self>, branch: u32) {
+        if let Some(slot) = self.project().answers.as_mut().and_then(|answers| answers.slot(branch)) {
+            *slot = None;
+        }
     }
 
     fn answers(self: Pin<&mut Self>) -> Option<&mut dyn Kept> {

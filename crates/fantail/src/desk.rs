@@ -98,8 +98,8 @@ impl Desk {
     }
 
     /// Starts a job, whose first actions are in the list then.
-    pub(crate) fn start(&mut self, plan: &Arc<Plan>, rotation: u32, draw: u32, now: Instant) {
-        let start = Start { now: self.clock.time(now), rotation, draw, live: &self.live };
+    pub(crate) fn start(&mut self, plan: &Arc<Plan>, rotation: u32, draw: u32, now: Time) {
+        let start = Start { now, rotation, draw, live: &self.live };
         match &mut self.job {
             Some(job) => job.restart_as(plan, start, &mut self.actions),
             None => self.job = Some(Job::start(Arc::clone(plan), start, &mut self.actions)),

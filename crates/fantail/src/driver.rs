@@ -1,5 +1,7 @@
 //! Drives a job of [`fantail_core`] in the task that polls it.
 
+mod asks;
+
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,16 +12,18 @@ use fantail_core::{End as Measured, Job, Plan, Time};
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::calls::Kept;
+use crate::calls::{Kept, NONE};
 use crate::desk::Desk;
 use crate::fanout::{Keep, Shared};
-use crate::held::{CallList, Held, Seat};
+use crate::held::{CallList, Ended, Held, Seat};
 use crate::inputs::Tap;
-use crate::limiter::{Answer, Asked, Letter, Permit};
+use crate::limiter::Permit;
 use crate::live::Gauges;
+use crate::mail::Letter;
+use crate::under::Within;
 use crate::wakes::Woken;
 use crate::watch::{End, Watch};
-use crate::{Attempt, AttemptError, Done, JobId, lock};
+use crate::{Attempt, AttemptError, Done, Failed, JobId, JoinError};
 
 /// A job, and all that the machine does not own: futures, permits, answers, errors and the timer.
 ///
@@ -35,11 +39,18 @@ pub(crate) struct Driver<'f> {
     /// The one timer, once the job has to wait, and when it rings.
     timer: Option<(Pin<Box<Sleep>>, Instant)>,
     /// The time, until something has been polled since it was read.
-    now: Option<Instant>,
+    now: Option<Moment>,
     /// Whether somebody asks for answers as they come.
     streamed: bool,
     /// Answered primaries that the budgets have been told of.
     earned: u64,
+}
+
+/// One instant, and what time that is for the job.
+#[derive(Clone, Copy)]
+struct Moment {
+    at: Instant,
+    time: Time,
 }
 
 impl<'f> Driver<'f> {
@@ -59,7 +70,8 @@ impl<'f> Driver<'f> {
         desk.prepare(plan, id, shared.timed, now);
         desk.live.clear();
         desk.live.extend(shared.live.iter().map(|live| live.due(now)));
-        desk.start(plan, rotation, draw, now);
+        let now = Moment { at: now, time: desk.clock.time(now) };
+        desk.start(plan, rotation, draw, now.time);
         let (lists, measured) = (std::mem::take(&mut desk.lists), std::mem::take(&mut desk.measured));
         let mailbox = Arc::clone(&desk.context.mailbox);
         let mut driver = Driver {
@@ -82,7 +94,15 @@ impl<'f> Driver<'f> {
     }
 
     /// The result of a job that has come to `verdict`; what it keeps runs on.
-    pub(crate) fn into_done(mut self, verdict: Verdict, keep: Option<Keep<'f>>) -> Done {
+    pub(crate) fn into_result(self, verdict: Verdict, keep: Option<Keep<'f>>) -> Result<Done, JoinError> {
+        let done = self.into_done(verdict, keep);
+        match verdict {
+            Verdict::Failed(_) => Err(JoinError::Failed(Box::new(Failed(done)))),
+            Verdict::Complete | Verdict::Partial => Ok(done),
+        }
+    }
+
+    fn into_done(mut self, verdict: Verdict, keep: Option<Keep<'f>>) -> Done {
         let (id, pool) = (self.id, Arc::clone(&self.shared.pool));
         let (answers, calls) = (self.desk.answers(), self.held.calls());
         answers.clear();
@@ -109,6 +129,8 @@ impl<'f> Driver<'f> {
     /// The answers so far of the branches that share their call with this one.
     pub(crate) fn answers_mut(&mut self, branch: u32) -> Option<&mut dyn Kept> {
         let calls = *self.desk.calls_of.get(branch as usize)?;
+        // One that is there without having won may yet come to nothing.
+        self.desk.job().winner(branch)?;
         self.held.calls().get_mut(calls as usize)?.as_mut().answers()
     }
 
@@ -143,7 +165,7 @@ impl<'f> Driver<'f> {
             self.poll_attempts();
             self.read_mail();
             let left_over = !self.desk.to_poll.is_empty();
-            let now = *self.now.get_or_insert_with(Instant::now);
+            let now = self.now();
             if self.step(now, left_over) {
                 continue;
             }
@@ -157,9 +179,9 @@ impl<'f> Driver<'f> {
                 continue;
             }
             // Whether something is due is judged by the clock: where the budget is spent, no timer rings.
-            let permits_at = self.permits_at(now);
-            if permits_at.is_some_and(|at| at <= now) {
-                self.serve(now);
+            let permits_at = self.permits_at(now.at);
+            if permits_at.is_some_and(|at| at <= now.at) {
+                self.serve(now.at);
                 continue;
             }
             if left_over || resumed || self.desk.wakers.wakes().any() {
@@ -174,6 +196,14 @@ impl<'f> Driver<'f> {
             }
             self.now = None;
         }
+    }
+
+    fn now(&mut self) -> Moment {
+        let clock = self.desk.clock;
+        *self.now.get_or_insert_with(|| {
+            let at = Instant::now();
+            Moment { at, time: clock.time(at) }
+        })
     }
 
     /// The task goes away: whatever time it is when it comes back, it is another.
@@ -194,16 +224,16 @@ impl<'f> Driver<'f> {
     }
 
     /// Tells the machine what happened and that it is time, if there is anything to tell.
-    fn step(&mut self, at: Instant, left_over: bool) -> bool {
+    fn step(&mut self, moment: Moment, left_over: bool) -> bool {
         let desk = &mut *self.desk;
-        let now = desk.clock.time(at);
+        let now = moment.time;
         let due = desk.job().wake_at().filter(|at| *at <= now);
         // What is left over to be polled may have been there before that or at that very instant, and then it is in time.
         let early = |due| desk.to_poll.iter().any(|woken| woken.since.is_some_and(|since| since <= due));
         let wait = left_over && due.is_some_and(|due| due == now || early(due));
         let tell = !wait && (due.is_some() || !desk.events.is_empty() || !desk.found.is_empty());
         if tell {
-            self.measure(at);
+            self.measure(moment);
             if due.is_some_and(|due| due < now) {
                 self.tell_in_order(now);
             }
@@ -211,10 +241,10 @@ impl<'f> Driver<'f> {
             desk.events.extend(desk.found.drain(..).map(|(_, event)| event));
             desk.step(now);
             self.keep_answers();
-            self.act(at);
+            self.act(moment);
         } else if self.desk.events.is_empty() {
             // What came by mail for attempts that were gone.
-            self.held.hand_back(at);
+            self.held.hand_back(moment.at);
         }
         tell
     }
@@ -258,30 +288,41 @@ impl<'f> Driver<'f> {
 
     /// Does what the machine said, then lets permits move. So grants come last in an instant: after the credit that its
     /// answers earn, and by the classes of all who ask.
-    fn act(&mut self, now: Instant) {
-        self.carry_out(now);
+    fn act(&mut self, now: Moment) {
+        let mut actions = std::mem::take(&mut self.desk.actions);
+        self.gauges.act(&actions, now.at);
+        let other = actions.iter().rposition(|action| !matches!(action, Action::Start { .. }));
+        let (first, starts) = actions.split_at(other.map_or(0, |other| other + 1));
+        self.carry_out(first, now);
         self.read_mail();
-        self.held.hand_back(now);
+        self.held.hand_back(now.at);
         if self.held.queues() {
-            self.serve(now);
+            self.serve(now.at);
         }
+        self.start_last(starts);
+        actions.clear();
+        self.desk.actions = actions;
     }
 
-    fn carry_out(&mut self, now: Instant) {
-        let mut actions = std::mem::take(&mut self.desk.actions);
-        self.gauges.act(&actions, now);
-        let mut rest = &actions[..];
+    fn carry_out(&mut self, actions: &[Action], now: Moment) {
+        let mut rest = actions;
+        let mut within = Within::default();
         while let [action, others @ ..] = rest {
             let asks = rest.iter().take_while(|action| matches!(action, Action::Ask { .. })).count();
             if asks > 0 {
+                within.leave();
                 self.ask(&rest[..asks], now);
                 rest = &rest[asks..];
                 continue;
             }
             rest = others;
+            if let Action::Start { attempt, target, until } = *action {
+                self.start_attempt(attempt, target, until, &mut within);
+                continue;
+            }
+            within.leave();
             match *action {
-                Action::Ask { .. } => {}
-                Action::Start { attempt, target, until } => self.start_attempt(attempt, target, until),
+                Action::Ask { .. } | Action::Start { .. } => {}
                 Action::Withdraw(attempt) => {
                     self.held.let_go(self.index(attempt));
                 }
@@ -290,52 +331,34 @@ impl<'f> Driver<'f> {
                     if self.held.let_go(self.index(attempt)) {
                         self.watch.ended(attempt, End::Cut(cut));
                     }
-                    let declared = &self.plan().branches()[attempt.branch as usize];
-                    if let (Cut::TimedOut, Some(timeout)) = (cut, declared.attempt_timeout) {
+                    let timeout = self.plan().like(attempt.branch).attempt_timeout;
+                    if let (Cut::TimedOut, Some(timeout)) = (cut, timeout) {
                         self.add_error(attempt, AttemptError::timed_out(timeout));
                     }
                 }
                 Action::Finish(verdict) => self.watch.finished(self.desk.job(), verdict),
             }
         }
-        actions.clear();
-        self.desk.actions = actions;
     }
 
-    /// Asks for permits, each limiter once for all that ask it one after another.
-    fn ask(&mut self, asks: &[Action], now: Instant) {
-        let shared = Arc::clone(&self.shared);
-        let time = self.desk.clock.time(now);
-        let (mut open, mut refused) = (None, Vec::new());
-        for ask in asks {
-            let Action::Ask { attempt, class, budgeted, until } = *ask else { continue };
-            let budget = shared.budget(attempt.role()).filter(|_| budgeted).map(Arc::clone);
-            let declared = &shared.plan.branches()[attempt.branch as usize];
-            let Some(limiter) = declared.limiter else {
-                if budget.as_ref().is_some_and(|budget| !lock(budget).take()) {
-                    refused.push((attempt, Refusal::Budget));
-                } else {
-                    self.permit(attempt, Permit::new(None, budget));
-                }
+    /// Starts attempts when there is nothing else to do before they are polled: so each of them is polled at once, as long
+    /// as tokio's budget lasts, and one that is ready takes no room.
+    fn start_last(&mut self, starts: &[Action]) {
+        let mut within = Within::default();
+        for start in starts {
+            let Action::Start { attempt: id, target, until } = *start else { continue };
+            if self.watch.is_heard() || id.role() != Role::Primary || !coop::has_budget_remaining() {
+                self.start_attempt(id, target, until, &mut within);
                 continue;
-            };
-            if open.as_ref().is_none_or(|(last, _)| *last != limiter) {
-                drop(open.take());
-                open = Some((limiter, shared.limiters[limiter].open(now)));
             }
-            let Some((_, limiter)) = &mut open else { continue };
-            let within = until.map(|until| until.saturating_sub(time));
-            let asked = Asked { attempt, class, weight: declared.weight, within, budget };
-            match limiter.ask(self.held.mailbox(), asked) {
-                Ok(Answer::Permit(permit)) => self.permit(attempt, permit),
-                Ok(Answer::Place(place)) => self.held.queue(self.index(attempt), place),
-                Err(reason) => refused.push((attempt, reason)),
+            let index = self.index(id);
+            let attempt = self.attempt(index, id, target, until);
+            self.now = None;
+            let desk = &mut *self.desk;
+            let calls = desk.calls_of[id.branch as usize];
+            if let Some(ended) = self.held.run(index, calls, attempt, desk.wakers.of(index), &mut within) {
+                self.ended(ended, Time::MAX, &mut within);
             }
-        }
-        // An observer may ask the limiter how it is.
-        drop(open);
-        for (attempt, reason) in refused {
-            self.refuse(attempt, reason);
         }
     }
 
@@ -344,17 +367,24 @@ impl<'f> Driver<'f> {
         self.desk.events.push(Event::Granted(attempt));
     }
 
-    fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Time>) {
+    fn start_attempt(&mut self, id: AttemptId, target: u32, until: Option<Time>, within: &mut Within) {
         let index = self.index(id);
+        let attempt = self.attempt(index, id, target, until);
+        let span = self.watch.is_heard().then(|| {
+            within.leave();
+            self.watch.started(&attempt)
+        });
+        self.held.start(index, self.desk.calls_of[id.branch as usize], attempt, span, within);
+        self.desk.to_poll.push_back(Woken { attempt: index, since: None });
+    }
+
+    fn attempt(&mut self, index: usize, id: AttemptId, target: u32, until: Option<Time>) -> Attempt {
         // A primary is the first.
         let tried = if id.role() == Role::Primary { Vec::new() } else { self.tried(id) };
         if let Some(tried) = self.desk.targets.get_mut(index) {
             *tried = Some(target);
         }
-        let attempt = Attempt { context: Arc::clone(&self.desk.context), id, target, tried, until };
-        let span = self.watch.started(&attempt);
-        self.held.start(index, self.desk.calls_of[id.branch as usize], attempt, span);
-        self.desk.to_poll.push_back(Woken { attempt: index, since: None });
+        Attempt { context: Arc::clone(&self.desk.context), id, target, tried, until }
     }
 
     /// The targets of the branch's attempts that have started.
@@ -371,31 +401,45 @@ impl<'f> Driver<'f> {
     /// Polls what is to be polled, as far as tokio's budget for one poll of a task lasts: without it, what uses tokio
     /// is pending even when it is ready.
     fn poll_attempts(&mut self) {
+        let mut within = Within::default();
         while coop::has_budget_remaining()
             && let Some(woken) = self.desk.to_poll.pop_front()
         {
             self.now = None;
             // What was not woken was polled as soon as it started.
             let since = woken.since.unwrap_or(Time::MAX);
-            match self.held.poll(woken.attempt, self.desk.wakers.of(woken.attempt)) {
-                None => {}
-                Some((attempt, Ok(seat))) => {
-                    self.desk.found.push((since, Event::Answered(attempt)));
-                    self.desk.reported.push((attempt, seat));
-                }
-                Some((attempt, Err(error))) => {
-                    self.desk.found.push((since, Event::Failed(attempt, error.failure())));
-                    self.watch.ended(attempt, End::Failed(error.failure()));
-                    self.pass_on_pushback(attempt, &error);
-                    self.add_error(attempt, error);
-                }
+            let Desk { wakers, job, .. } = &mut *self.desk;
+            let open =
+                |attempt: AttemptId| job.as_ref().is_some_and(|job| job.winner(attempt.branch).is_none());
+            let waker = wakers.of(woken.attempt);
+            if let Some(ended) = self.held.poll(woken.attempt, open, waker, &mut within) {
+                self.ended(ended, since, &mut within);
+            }
+        }
+    }
+
+    /// An attempt has ended by itself.
+    fn ended(&mut self, (attempt, result): Ended, since: Time, within: &mut Within) {
+        match result {
+            Ok(seat) => {
+                self.desk.found.push((since, Event::Answered(attempt)));
+                self.desk.reported.push((attempt, seat));
+            }
+            Err(error) => {
+                within.leave();
+                self.desk.found.push((since, Event::Failed(attempt, error.failure())));
+                self.watch.ended(attempt, End::Failed(error.failure()));
+                self.pass_on_pushback(attempt, &error);
+                self.add_error(attempt, error);
             }
         }
     }
 
     /// Measures what was found, as of when it was there.
-    fn measure(&mut self, now: Instant) {
-        let time = self.desk.clock.time(now);
+    fn measure(&mut self, Moment { at, time }: Moment) {
+        if self.desk.found.is_empty() {
+            return;
+        }
         let ended = self.desk.found.iter().filter_map(|(since, event)| {
             let ago = time.saturating_sub(*since);
             match *event {
@@ -404,11 +448,11 @@ impl<'f> Driver<'f> {
                 _ => None,
             }
         });
-        self.gauges.end(ended, now);
+        self.gauges.end(ended, at);
     }
 
     fn pass_on_pushback(&self, attempt: AttemptId, error: &AttemptError) {
-        let limiter = self.plan().branches()[attempt.branch as usize].limiter;
+        let limiter = self.plan().like(attempt.branch).limiter;
         if let (Some(limiter), Some(pause)) = (limiter, error.pause()) {
             self.shared.limiters[limiter].push_back(pause);
         }
@@ -425,6 +469,9 @@ impl<'f> Driver<'f> {
     }
 
     fn read_mail(&mut self) {
+        if !self.held.has_mail() {
+            return;
+        }
         let mut mail = self.held.mail();
         for (attempt, letter) in mail.drain(..) {
             let verdict = match letter {
@@ -447,11 +494,9 @@ impl<'f> Driver<'f> {
 
     /// Keeps the answers that won, and credits the budgets with answered primaries.
     fn keep_answers(&mut self) {
-        let desk = &mut *self.desk;
-        for (attempt, Seat { calls, seat }) in desk.reported.drain(..) {
-            let job = desk.job.as_ref().expect("the job has started");
-            let calls = self.held.calls()[calls as usize].as_mut();
-            let winner = job.winner(attempt.branch);
+        let mut reported = std::mem::take(&mut self.desk.reported);
+        for (attempt, Seat { calls, seat }) in reported.drain(..) {
+            let winner = self.desk.job().winner(attempt.branch);
             self.watch.ended(
                 attempt,
                 match winner {
@@ -460,18 +505,27 @@ impl<'f> Driver<'f> {
                     None => End::Cut(Cut::JobEnded),
                 },
             );
-            if winner == Some(attempt) {
-                if let Some(answer) = calls.keep(seat, attempt.branch) {
-                    self.taps.iter_mut().for_each(|tap| tap.pass(attempt.branch, answer));
-                }
-                if self.streamed {
-                    desk.arrived.push_back(attempt.branch);
-                }
-            } else {
-                calls.clear(seat);
+            let calls = &mut self.held.calls()[calls as usize];
+            match (winner == Some(attempt), seat) {
+                (true, NONE) => {}
+                (true, seat) => calls.as_mut().keep(seat, attempt.branch),
+                (false, NONE) => calls.as_mut().drop_answer(attempt.branch),
+                (false, seat) => calls.as_mut().clear(seat),
+            }
+            if winner != Some(attempt) {
+                continue;
+            }
+            if !self.taps.is_empty()
+                && let Some(answer) = calls.as_mut().answer(attempt.branch)
+            {
+                self.taps.iter_mut().for_each(|tap| tap.pass(attempt.branch, answer));
+            }
+            if self.streamed {
+                self.desk.arrived.push_back(attempt.branch);
             }
         }
-        let won = desk.job().ledger().primaries.won;
+        self.desk.reported = reported;
+        let won = self.desk.job().ledger().primaries.won;
         if won > self.earned {
             self.shared.earn(won - self.earned);
         }

@@ -1,6 +1,6 @@
 //! A plan with what its jobs share, and the builder of one job.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -408,7 +408,9 @@ impl<'f> JobBuilder<'f> {
     /// [`JoinError::Failed`] when the verdict is failed.
     pub async fn join(self) -> Result<Done, JoinError> {
         let keep = self.keep;
-        Running::new(self.drive(false)?, keep).finish().await
+        let mut driver = self.drive(false)?;
+        let verdict = poll_fn(|task| driver.poll(task)).await;
+        driver.into_result(verdict, keep)
     }
 
     fn drive(self, streamed: bool) -> Result<Driver<'f>, JoinError> {

@@ -8,8 +8,10 @@ use smallvec::SmallVec;
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::calls::AnyCalls;
-use crate::limiter::{Home, Letter, Mail, Mailbox, Permit, Place, hand_back};
+use crate::calls::{AnyCalls, NONE};
+use crate::limiter::{LetGo, Permit, Permits, Place};
+use crate::mail::{Home, Letter, Mail, Mailbox};
+use crate::under::Within;
 use crate::{Attempt, AttemptError};
 
 /// What an attempt that was asked for and has not ended has of its limiter.
@@ -19,6 +21,13 @@ enum Stake {
     None,
     Place(Place),
     Permit(Permit),
+    /// One of those that were granted together.
+    Share {
+        of: u32,
+        used: bool,
+    },
+    /// It may run, and has no limiter.
+    Free,
 }
 
 /// What a job holds for one attempt.
@@ -26,24 +35,27 @@ enum Stake {
 struct Slot {
     stake: Stake,
     runs: Option<(AttemptId, Seat)>,
-    /// Where somebody listens.
-    span: Option<Span>,
 }
 
-/// Where an attempt runs, and its answer waits: which of the job's calls, and which seat there.
+/// Where an attempt runs, and its answer waits: which of the job's calls, and which seat there. An answer that is with its
+/// branch already has no seat any more: [`NONE`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seat {
     pub(crate) calls: u32,
     pub(crate) seat: u32,
 }
 
+/// An attempt that has ended, and where its answer is.
+pub(crate) type Ended = (AttemptId, Result<Seat, AttemptError>);
+
 /// Lists that one job hands on to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Lists {
     /// By [`attempt_index`](fantail_core::Plan::attempt_index).
     slots: Vec<Slot>,
-    leaving: Vec<Place>,
-    freed: Vec<Permit>,
+    /// As the slots; empty where nobody listens.
+    spans: Vec<Option<Span>>,
+    let_go: LetGo,
     mail: Vec<Mail>,
 }
 
@@ -76,6 +88,8 @@ impl<'f> Held<'f> {
 
     /// The lists, for another job, once nothing is held any more; the calls stay.
     pub(crate) fn take_lists(&mut self) -> Lists {
+        self.lists.let_go.granted.clear();
+        self.lists.spans.clear();
         std::mem::take(&mut self.lists)
     }
 
@@ -103,6 +117,23 @@ impl<'f> Held<'f> {
         self.lists.slots[index].stake = Stake::Permit(permit);
     }
 
+    /// The attempt may start: it has no limiter.
+    pub(crate) fn permit_free(&mut self, index: usize) {
+        self.lists.slots[index].stake = Stake::Free;
+    }
+
+    /// Attempts may start that were granted permits together. What they name these by.
+    pub(crate) fn share(&mut self, permits: Permits) -> u32 {
+        let granted = &mut self.lists.let_go.granted;
+        granted.push(permits);
+        (granted.len() - 1) as u32
+    }
+
+    /// The attempt may start, under one of these.
+    pub(crate) fn permit_share(&mut self, index: usize, of: u32) {
+        self.lists.slots[index].stake = Stake::Share { of, used: false };
+    }
+
     /// The attempt's limiter has said what became of it: whether it waited for that.
     pub(crate) fn leave_queue(&mut self, index: usize) -> bool {
         let slot = &mut self.lists.slots[index];
@@ -120,37 +151,98 @@ impl<'f> Held<'f> {
     }
 
     /// Calls for the attempt, which has a permit.
-    pub(crate) fn start(&mut self, index: usize, calls: u32, attempt: Attempt, span: Option<Span>) {
-        let slot = &mut self.lists.slots[index];
-        let Stake::Permit(permit) = &mut slot.stake else {
-            unreachable!("the machine starts what was granted, and {attempt:?} was not");
-        };
+    pub(crate) fn start(
+        &mut self,
+        index: usize,
+        calls: u32,
+        attempt: Attempt,
+        span: Option<Span>,
+        within: &mut Within,
+    ) {
+        self.enter(index, within);
         let id = attempt.id;
         let all = self.calls[calls as usize].as_mut();
-        let call = || permit.under(|| all.call(attempt));
-        let seat = if let Some(span) = &span { span.in_scope(call) } else { call() };
-        permit.use_up();
-        slot.runs = Some((id, Seat { calls, seat }));
-        slot.span = span;
+        let seat = match &span {
+            Some(span) => span.in_scope(|| all.call(attempt)),
+            None => all.call(attempt),
+        };
+        self.started(index, id, Seat { calls, seat }, span);
     }
 
-    /// Polls the attempt if it runs, and lets go of it once it has ended. An answer stays in its seat.
+    /// As [`Held::start`] and then [`Held::poll`], for the first attempt of a branch.
+    pub(crate) fn run(
+        &mut self,
+        index: usize,
+        calls: u32,
+        attempt: Attempt,
+        waker: &Waker,
+        within: &mut Within,
+    ) -> Option<Ended> {
+        self.enter(index, within);
+        let id = attempt.id;
+        let (seat, polled) =
+            self.calls[calls as usize].as_mut().run(attempt, &mut Context::from_waker(waker));
+        let seat = Seat { calls, seat };
+        let Poll::Ready(result) = polled else {
+            self.started(index, id, seat, None);
+            return None;
+        };
+        self.free(index, id);
+        Some((id, result.map(|with_branch| if with_branch { Seat { seat: NONE, ..seat } } else { seat })))
+    }
+
+    /// The attempt is about to be called or polled: what its permit took is spent.
+    fn enter(&mut self, index: usize, within: &mut Within) {
+        let Lists { slots, let_go, .. } = &mut self.lists;
+        within.enter(match &mut slots[index].stake {
+            Stake::Share { of, used } => {
+                *used = true;
+                Some(let_go.granted[*of as usize].limiter())
+            }
+            Stake::Permit(permit) => {
+                permit.use_up();
+                permit.limiter()
+            }
+            Stake::Free => None,
+            Stake::None | Stake::Place(_) => {
+                unreachable!("the machine starts what was granted, and attempt {index} was not")
+            }
+        });
+    }
+
+    fn started(&mut self, index: usize, id: AttemptId, seat: Seat, span: Option<Span>) {
+        let Lists { slots, spans, .. } = &mut self.lists;
+        slots[index].runs = Some((id, seat));
+        if span.is_some() {
+            spans.resize_with(slots.len(), || None);
+            spans[index] = span;
+        }
+    }
+
+    /// Polls the attempt if it runs, and lets go of it once it has ended. Its answer goes to its branch if that is `open`.
     pub(crate) fn poll(
         &mut self,
         index: usize,
+        open: impl FnOnce(AttemptId) -> bool,
         waker: &Waker,
-    ) -> Option<(AttemptId, Result<Seat, AttemptError>)> {
-        let slot = &mut self.lists.slots[index];
-        let (attempt, seat) = slot.runs?;
-        let Stake::Permit(permit) = &slot.stake else { return None };
+        within: &mut Within,
+    ) -> Option<Ended> {
+        let (attempt, seat) = self.lists.slots[index].runs?;
+        self.enter(index, within);
         let calls = self.calls[seat.calls as usize].as_mut();
-        let poll = || permit.under(|| calls.poll(seat.seat, &mut Context::from_waker(waker)));
-        let polled = if let Some(span) = &slot.span { span.in_scope(poll) } else { poll() };
+        let task = &mut Context::from_waker(waker);
+        let branch = open(attempt).then_some(attempt.branch);
+        let polled = match self.lists.spans.get(index) {
+            Some(Some(span)) => span.in_scope(|| calls.poll(seat.seat, branch, task)),
+            _ => calls.poll(seat.seat, branch, task),
+        };
         let Poll::Ready(result) = polled else { return None };
-        slot.runs = None;
-        slot.span = None;
+        self.lists.slots[index].runs = None;
         self.free(index, attempt);
-        Some((attempt, result.map(|()| seat)))
+        Some((
+            attempt,
+            result.map(|with_branch| if with_branch { Seat { seat: NONE, ..seat } } else { seat }),
+        ))
     }
 
     /// Drops the attempt's future; its place or permit is handed back later, a permit that is held once it is not.
@@ -158,36 +250,51 @@ impl<'f> Held<'f> {
     pub(crate) fn let_go(&mut self, index: usize) -> bool {
         let slot = &mut self.lists.slots[index];
         if let Some((attempt, seat)) = slot.runs.take() {
-            slot.span = None;
             // First, since it may be the one who holds the permit.
             self.calls[seat.calls as usize].as_mut().clear(seat.seat);
             self.free(index, attempt);
             return true;
         }
         match std::mem::take(&mut slot.stake) {
-            Stake::None => {}
+            Stake::None | Stake::Free => {}
             Stake::Place(place) => {
                 self.queued -= 1;
-                self.lists.leaving.push(place);
+                self.lists.let_go.places.push(place);
             }
-            Stake::Permit(permit) => self.lists.freed.push(permit),
+            Stake::Permit(permit) => self.lists.let_go.permits.push(permit),
+            Stake::Share { of, used } => self.lists.let_go.end(of, used),
         }
         false
     }
 
     /// Lets go of the permit of an attempt that ran, unless somebody holds it.
     fn free(&mut self, index: usize, attempt: AttemptId) {
-        let Stake::Permit(permit) = std::mem::take(&mut self.lists.slots[index].stake) else { return };
-        if self.mailbox.holds.any() {
-            self.lists.freed.extend(self.mailbox.holds.keep(attempt, permit));
-        } else {
-            self.lists.freed.push(permit);
+        let Lists { slots, spans, let_go, .. } = &mut self.lists;
+        if let Some(span) = spans.get_mut(index) {
+            *span = None;
+        }
+        let holds = &self.mailbox.holds;
+        let stake = std::mem::take(&mut slots[index].stake);
+        match stake {
+            Stake::Share { of, .. } if !holds.any() => let_go.end(of, true),
+            Stake::Share { of, .. } => {
+                let permit = let_go.granted[of as usize].one();
+                let_go.permits.extend(holds.keep(attempt, permit));
+            }
+            Stake::Permit(permit) if !holds.any() => let_go.permits.push(permit),
+            Stake::Permit(permit) => let_go.permits.extend(holds.keep(attempt, permit)),
+            Stake::None | Stake::Place(_) | Stake::Free => {}
         }
     }
 
     /// Lets go of a permit that came by mail for an attempt that is gone.
     pub(crate) fn let_go_of(&mut self, permit: Permit) {
-        self.lists.freed.push(permit);
+        self.lists.let_go.permits.push(permit);
+    }
+
+    /// Whether anything has come by mail.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.lists.mail.is_empty() || self.mailbox.any()
     }
 
     /// What has come by mail.
@@ -209,11 +316,9 @@ impl<'f> Held<'f> {
 
     /// Hands back all that was let go, and only then lets others have it.
     pub(crate) fn hand_back(&mut self, now: Instant) {
-        let Lists { leaving, freed, mail, .. } = &mut self.lists;
-        if !(leaving.is_empty() && freed.is_empty()) {
-            hand_back(leaving, freed, now, Some(Home { mailbox: &self.mailbox, mail }));
-            leaving.clear();
-            freed.clear();
+        let Lists { let_go, mail, .. } = &mut self.lists;
+        if !let_go.is_empty() {
+            let_go.hand_back(now, Some(Home { mailbox: &self.mailbox, mail }));
         }
     }
 }
@@ -224,13 +329,12 @@ impl Drop for Held<'_> {
             self.let_go(index);
         }
         let mail = self.mail();
-        self.lists.freed.extend(mail.into_iter().filter_map(|(_, letter)| match letter {
+        self.lists.let_go.permits.extend(mail.into_iter().filter_map(|(_, letter)| match letter {
             Letter::Permit(verdict) => verdict.ok(),
             Letter::Primed => None,
         }));
-        let Lists { leaving, freed, .. } = &mut self.lists;
-        if !(leaving.is_empty() && freed.is_empty()) {
-            hand_back(leaving, freed, Instant::now(), None);
+        if !self.lists.let_go.is_empty() {
+            self.lists.let_go.hand_back(Instant::now(), None);
         }
     }
 }

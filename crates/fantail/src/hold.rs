@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use fantail_core::job::AttemptId;
 
-use crate::limiter::{Mailbox, Permit};
+use crate::limiter::Permit;
+use crate::mail::Mailbox;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, lock};
 

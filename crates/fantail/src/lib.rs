@@ -62,6 +62,7 @@ mod id;
 mod inputs;
 mod limiter;
 mod live;
+mod mail;
 mod pattern;
 mod running;
 mod spawned;
@@ -69,6 +70,7 @@ mod streamed;
 mod sync;
 #[cfg(feature = "tower")]
 pub mod tower;
+mod under;
 mod wakes;
 mod watch;
 

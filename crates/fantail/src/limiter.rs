@@ -1,6 +1,5 @@
 //! Limiters that jobs share.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -12,9 +11,9 @@ use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{Clock, span};
-use crate::hold::Holds;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::mail::{Home, Letter, Mailbox};
 use crate::sync::{Mutex, MutexGuard, lock};
+use crate::under::is_under;
 use crate::wakes::Wakes;
 
 /// The limiters of a process, by name. A cheap handle: clones are the same registry.
@@ -69,65 +68,6 @@ struct Waiter {
     budget: Option<Arc<Mutex<Budget>>>,
 }
 
-/// What limiters and attempts tell a job, and what is held of it.
-#[derive(Debug)]
-pub(crate) struct Mailbox {
-    pub(crate) holds: Holds,
-    mail: Mutex<Vec<Mail>>,
-    /// Whether there is mail, so that nobody locks for nothing.
-    any: AtomicBool,
-    wakes: Arc<Wakes>,
-}
-
-pub(crate) type Mail = (AttemptId, Letter);
-
-/// What a job is told of an attempt.
-#[derive(Debug)]
-pub(crate) enum Letter {
-    /// It may start, or never will.
-    Permit(Result<Permit, Refusal>),
-    /// It has primed what the branches share.
-    Primed,
-}
-
-impl Mailbox {
-    pub(crate) fn new(wakes: Arc<Wakes>) -> Arc<Mailbox> {
-        let mail = Mutex::new(Vec::new());
-        Arc::new(Mailbox { holds: Holds::default(), mail, any: AtomicBool::new(false), wakes })
-    }
-
-    /// Whether it wakes by these.
-    pub(crate) fn wakes_by(&self, wakes: &Arc<Wakes>) -> bool {
-        Arc::ptr_eq(&self.wakes, wakes)
-    }
-
-    /// Whether there is anything to take.
-    pub(crate) fn any(&self) -> bool {
-        self.any.load(Ordering::Acquire)
-    }
-
-    /// Appends what has come.
-    pub(crate) fn take(&self, mail: &mut Vec<Mail>) {
-        if self.any() {
-            let mut all = lock(&self.mail);
-            self.any.store(false, Ordering::Relaxed);
-            mail.append(&mut all);
-        }
-    }
-
-    pub(crate) fn primed(&self, attempt: AttemptId) {
-        self.deliver(attempt, Letter::Primed);
-    }
-
-    fn deliver(&self, attempt: AttemptId, letter: Letter) {
-        let mut mail = lock(&self.mail);
-        mail.push((attempt, letter));
-        self.any.store(true, Ordering::Release);
-        drop(mail);
-        self.wakes.wake();
-    }
-}
-
 /// Letters and wake-ups to be sent once the limiter's lock is free, since a permit that nobody takes comes back to it.
 #[derive(Default)]
 struct Outbox {
@@ -141,15 +81,9 @@ impl Outbox {
             mailbox.deliver(attempt, Letter::Permit(verdict));
         }
         if let Some(mailbox) = self.alarm {
-            mailbox.wakes.wake();
+            mailbox.wake();
         }
     }
-}
-
-/// Whose letters need not go by mail, since it is the job that sees to the limiter, and where they go.
-pub(crate) struct Home<'h> {
-    pub(crate) mailbox: &'h Arc<Mailbox>,
-    pub(crate) mail: &'h mut Vec<Mail>,
 }
 
 impl SharedLimiter {
@@ -215,10 +149,7 @@ impl SharedLimiter {
         let now = Instant::now();
         let within = until.map(|until| span(until.saturating_duration_since(now)));
         let asked = Asked { attempt: AttemptId::primary(0), class, weight, within, budget: None };
-        let _place = match self.open(now).ask(&mailbox, asked)? {
-            Answer::Permit(permit) => return Ok(permit.used()),
-            Answer::Place(place) => place,
-        };
+        let _place = self.open(now).ask(&mailbox, asked)?;
         self.serve(now, None);
         let (mut timer, mut mail) = (None, Vec::new());
         poll_fn(|task| {
@@ -247,7 +178,7 @@ impl SharedLimiter {
 
     /// The limiter, for somebody who asks at `now` for several permits.
     pub(crate) fn open(&self, now: Instant) -> Open<'_> {
-        let refuses = UNDER.with_borrow(|under| under.contains(&self.address()));
+        let refuses = is_under(self);
         let (state, now) = self.lock(now);
         Open { limiter: self, state, now, refuses }
     }
@@ -287,7 +218,7 @@ impl SharedLimiter {
     }
 
     /// What tells it from others while it is there.
-    fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
@@ -352,11 +283,11 @@ impl State {
         }
     }
 
-    fn end(&mut self, ticket: Ticket, used: bool) {
-        if used {
-            self.limiter.release(ticket);
-        } else {
-            self.limiter.give_back(ticket);
+    fn take_back(&mut self, ticket: Ticket, back: Back) {
+        match back {
+            Back::Place => self.withdraw(ticket),
+            Back::Used(n) => self.limiter.release_many(ticket, n),
+            Back::Unused(n) => (0..n).for_each(|_| self.limiter.give_back(ticket)),
         }
     }
 }
@@ -372,10 +303,13 @@ pub(crate) struct Asked {
     pub(crate) budget: Option<Arc<Mutex<Budget>>>,
 }
 
-/// What the limiter has for who asks.
-pub(crate) enum Answer {
-    Permit(Permit),
-    Place(Place),
+/// What comes back to a limiter.
+#[derive(Clone, Copy)]
+enum Back {
+    Place,
+    /// So many permits of attempts that ran.
+    Used(u32),
+    Unused(u32),
 }
 
 /// A limiter that is locked for somebody who asks.
@@ -388,78 +322,138 @@ pub(crate) struct Open<'l> {
 }
 
 impl Open<'_> {
-    /// A permit, where it is this one's turn at once and nothing else has to be looked at. Else a place in the queue: to be
-    /// granted by the next [`SharedLimiter::serve`] at the earliest, by mail, unless the place is dropped first.
-    pub(crate) fn ask(&mut self, mailbox: &Arc<Mailbox>, asked: Asked) -> Result<Answer, Refusal> {
+    /// Permits for up to `n` first attempts of one weight, as many as it is the turn of at once: nobody who asks at the same
+    /// instant goes before them. To be handed back by whoever asked.
+    pub(crate) fn grant_now(&mut self, weight: u32, n: u32) -> Option<(Permits, u32)> {
+        if self.refuses {
+            return None;
+        }
+        let (ticket, n) = self.state.limiter.grant_now(self.now, Class::First, weight, n)?;
+        Some((Permits { limiter: self.limiter.clone(), ticket, used: 0, unused: 0 }, n))
+    }
+
+    /// A place in the queue: to be granted by the next [`SharedLimiter::serve`] at the earliest, by mail, unless the place
+    /// is dropped first.
+    pub(crate) fn ask(&mut self, mailbox: &Arc<Mailbox>, asked: Asked) -> Result<Place, Refusal> {
         if self.refuses {
             return Err(Refusal::Limiter);
         }
         let Asked { attempt, class, weight, within, budget } = asked;
         let until = within.map(|within| self.now.saturating_add(within));
         let state = &mut *self.state;
-        // Nobody who asks at the same instant goes before the first of the best class.
-        let (ticket, granted) = if class == Class::First && budget.is_none() {
-            state.limiter.ask_now(self.now, class, weight, until)?
-        } else {
-            (state.limiter.ask(self.now, class, weight, until)?, false)
-        };
-        let limiter = self.limiter.clone();
-        if granted {
-            return Ok(Answer::Permit(Permit::new(Some((limiter, ticket)), None)));
-        }
+        let ticket = state.limiter.ask(self.now, class, weight, until)?;
         let place = ticket.place();
         if state.waiters.len() <= place {
             state.waiters.resize_with(place + 1, || None);
         }
         state.waiters[place] = Some(Waiter { ticket, mailbox: Arc::clone(mailbox), attempt, budget });
-        Ok(Answer::Place(Place { limiter, ticket, left: false }))
+        Ok(Place { limiter: self.limiter.clone(), ticket, left: false })
     }
 }
 
-/// Leaves queues and hands back permits, all of them before anybody gets what became free.
-pub(crate) fn hand_back(
-    places: &mut [Place],
-    permits: &mut [Permit],
-    now: Instant,
-    mut home: Option<Home<'_>>,
-) {
-    let mut open: Option<(&SharedLimiter, MutexGuard<'_, State>)> = None;
-    let mut several = false;
-    for place in &mut *places {
-        place.left = true;
+/// Permits that a job was granted together, and what of them is to be handed back.
+#[derive(Debug)]
+pub(crate) struct Permits {
+    limiter: SharedLimiter,
+    ticket: Ticket,
+    used: u32,
+    unused: u32,
+}
+
+impl Permits {
+    /// One of them is to be handed back, `used` when its attempt ran. Whether it is the first since they last were.
+    fn end(&mut self, used: bool) -> bool {
+        let first = self.used + self.unused == 0;
+        *(if used { &mut self.used } else { &mut self.unused }) += 1;
+        first
     }
-    permits.iter_mut().for_each(Permit::settle);
-    let leaving = places.iter().map(|place| (&place.limiter, place.ticket, None));
-    let freed = permits.iter().filter_map(|permit| {
-        let (limiter, ticket) = permit.limited.as_ref()?;
-        Some((limiter, *ticket, Some(permit.used)))
-    });
-    for (limiter, ticket, used) in leaving.clone().chain(freed.clone()) {
-        if open.as_ref().is_none_or(|(last, _)| !last.is(limiter)) {
-            several |= open.take().is_some();
-            open = Some((limiter, lock(&limiter.0.state)));
-        }
-        let Some((_, state)) = &mut open else { continue };
-        match used {
-            Some(used) => state.end(ticket, used),
-            None => state.withdraw(ticket),
+
+    /// One of them by itself, whose attempt runs.
+    pub(crate) fn one(&self) -> Permit {
+        Permit::new(Some((self.limiter.clone(), self.ticket)), None).used()
+    }
+
+    pub(crate) fn limiter(&self) -> &SharedLimiter {
+        &self.limiter
+    }
+}
+
+/// What is let go: places in queues, permits, and of permits that were granted together those that ended.
+#[derive(Debug, Default)]
+pub(crate) struct LetGo {
+    pub(crate) places: Vec<Place>,
+    pub(crate) permits: Vec<Permit>,
+    /// Which of `granted`.
+    pub(crate) ended: Vec<u32>,
+    /// All that were granted together, whatever has become of them.
+    pub(crate) granted: Vec<Permits>,
+}
+
+impl LetGo {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.is_empty() && self.permits.is_empty() && self.ended.is_empty()
+    }
+
+    /// One of those that were granted together has ended, and was used if its attempt ran.
+    pub(crate) fn end(&mut self, of: u32, used: bool) {
+        if self.granted[of as usize].end(used) {
+            self.ended.push(of);
         }
     }
-    match open {
-        None => {}
-        Some((limiter, mut state)) if !several => {
-            state.latest = state.latest.max(limiter.0.clock.time(now));
-            let now = state.latest;
-            limiter.hand_out(state, now, home).send();
+
+    fn each(&self) -> impl Iterator<Item = (&SharedLimiter, Ticket, Back)> {
+        let places = self.places.iter().map(|place| (&place.limiter, place.ticket, Back::Place));
+        let permits = self.permits.iter().filter_map(|permit| {
+            let (limiter, ticket) = permit.limited.as_ref()?;
+            Some((limiter, *ticket, if permit.used { Back::Used(1) } else { Back::Unused(1) }))
+        });
+        let ended = self.ended.iter().flat_map(|at| {
+            let Permits { limiter, ticket, used, unused } = &self.granted[*at as usize];
+            [Back::Unused(*unused), Back::Used(*used)].map(|back| (limiter, *ticket, back))
+        });
+        places.chain(permits).chain(ended)
+    }
+
+    /// Hands all of it back before anybody gets what became free.
+    pub(crate) fn hand_back(&mut self, now: Instant, home: Option<Home<'_>>) {
+        self.places.iter_mut().for_each(|place| place.left = true);
+        self.permits.iter_mut().for_each(Permit::settle);
+        self.tell_limiters(now, home);
+        self.places.clear();
+        self.permits.clear();
+        for at in self.ended.drain(..) {
+            let permits = &mut self.granted[at as usize];
+            (permits.used, permits.unused) = (0, 0);
         }
-        Some(last) => {
-            drop(last);
-            let mut served: Vec<&SharedLimiter> = Vec::new();
-            for (limiter, ..) in leaving.chain(freed) {
-                if !served.iter().any(|served| served.is(limiter)) {
-                    let home = home.as_mut().map(|Home { mailbox, mail }| Home { mailbox, mail });
-                    limiter.serve(now, home);
-                    served.push(limiter);
+    }
+
+    fn tell_limiters(&self, now: Instant, mut home: Option<Home<'_>>) {
+        let mut open: Option<(&SharedLimiter, MutexGuard<'_, State>)> = None;
+        let mut several = false;
+        for (limiter, ticket, back) in self.each() {
+            if open.as_ref().is_none_or(|(last, _)| !last.is(limiter)) {
+                several |= open.take().is_some();
+                open = Some((limiter, lock(&limiter.0.state)));
+            }
+            let Some((_, state)) = &mut open else { continue };
+            state.take_back(ticket, back);
+        }
+        match open {
+            None => {}
+            Some((limiter, mut state)) if !several => {
+                state.latest = state.latest.max(limiter.0.clock.time(now));
+                let now = state.latest;
+                limiter.hand_out(state, now, home).send();
+            }
+            Some(last) => {
+                drop(last);
+                let mut served: Vec<&SharedLimiter> = Vec::new();
+                for (limiter, ..) in self.each() {
+                    if !served.iter().any(|served| served.is(limiter)) {
+                        let home = home.as_mut().map(|Home { mailbox, mail }| Home { mailbox, mail });
+                        limiter.serve(now, home);
+                        served.push(limiter);
+                    }
                 }
             }
         }
@@ -487,34 +481,6 @@ impl Drop for Place {
             self.limiter.withdraw(self.ticket);
             self.limiter.serve(Instant::now(), None);
         }
-    }
-}
-
-thread_local! {
-    /// Under permits of which limiters the attempts run that this thread is polling, one inside the other.
-    static UNDER: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Under permits of which limiters an attempt runs, for one that goes on in another task.
-pub(crate) struct Under(Vec<usize>);
-
-impl Under {
-    /// Those of the attempt that this thread is polling.
-    pub(crate) fn current() -> Under {
-        Under(UNDER.with_borrow(Vec::clone))
-    }
-
-    /// Polls what runs under them.
-    pub(crate) fn poll<T>(&self, poll: impl FnOnce() -> T) -> T {
-        struct Leave(usize);
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                UNDER.with_borrow_mut(|under| under.truncate(under.len() - self.0));
-            }
-        }
-        UNDER.with_borrow_mut(|under| under.extend(&self.0));
-        let _leave = Leave(self.0.len());
-        poll()
     }
 }
 
@@ -556,19 +522,8 @@ impl Permit {
         }
     }
 
-    /// Calls or polls an attempt that runs under this permit. Meanwhile its limiter refuses whoever asks from inside the
-    /// attempt: there may be no other permit, and this one is not handed back before the attempt has its own.
-    pub(crate) fn under<T>(&self, poll: impl FnOnce() -> T) -> T {
-        struct Leave;
-        impl Drop for Leave {
-            fn drop(&mut self) {
-                UNDER.with_borrow_mut(Vec::pop);
-            }
-        }
-        let Some((limiter, _)) = &self.limited else { return poll() };
-        UNDER.with_borrow_mut(|under| under.push(limiter.address()));
-        let _leave = Leave;
-        poll()
+    pub(crate) fn limiter(&self) -> Option<&SharedLimiter> {
+        self.limited.as_ref().map(|(limiter, _)| limiter)
     }
 }
 
@@ -579,7 +534,8 @@ impl Drop for Permit {
         }
         self.settle();
         if let Some((limiter, ticket)) = &self.limited {
-            lock(&limiter.0.state).end(*ticket, self.used);
+            let back = if self.used { Back::Used(1) } else { Back::Unused(1) };
+            lock(&limiter.0.state).take_back(*ticket, back);
             limiter.serve(Instant::now(), None);
         }
     }

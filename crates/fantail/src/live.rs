@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fantail_core::job::{Action, AttemptId, Cut, Role};
+use fantail_core::job::{Action, AttemptId, Cut};
 use fantail_core::{End, Job, LiveDelay, LiveDelaySpec, Plan, Primary, Sketch, Time};
 use tokio::time::Instant;
 
@@ -98,11 +98,11 @@ impl Gauges {
         if self.running.is_empty() {
             return;
         }
-        let plan = Arc::clone(&self.plan);
+        let plan = &self.plan;
         let change = |action: &Action| match *action {
             Action::Start { attempt, .. } => Some((attempt, None, Time::ZERO)),
             Action::Cancel(attempt, cut) => {
-                let declared = &plan.branches()[attempt.branch as usize];
+                let declared = plan.like(attempt.branch);
                 let deadline = match cut {
                     Cut::TimedOut => declared.attempt_timeout,
                     Cut::Deadline => declared.deadline,
@@ -113,40 +113,14 @@ impl Gauges {
             }
             _ => None,
         };
-        self.record(actions.iter().filter_map(change), now);
+        record(plan, &self.live, &mut self.running, actions.iter().filter_map(change), now);
     }
 
     /// These attempts ended by themselves, each so long before `now`.
     pub(crate) fn end(&mut self, ended: impl Iterator<Item = (AttemptId, End, Time)>, now: Instant) {
         if !self.running.is_empty() {
-            self.record(ended.map(|(attempt, end, ago)| (attempt, Some(end), ago)), now);
-        }
-    }
-
-    /// Takes in starts (no end) and ends in their order, with one lock for all that share a sketch.
-    fn record(&mut self, changes: impl Iterator<Item = (AttemptId, Option<End>, Time)>, now: Instant) {
-        let mut open: Option<(usize, Time, MutexGuard<'_, State>)> = None;
-        for (attempt, end, ago) in changes {
-            if attempt.role() != Role::Primary {
-                continue;
-            }
-            let Some(live) = self.plan.branches()[attempt.branch as usize].live else { continue };
-            if open.as_ref().is_none_or(|(last, ..)| *last != live) {
-                drop(open.take());
-                let Live { clock, state } = &self.live[live];
-                open = Some((live, clock.time(now), lock(state)));
-            }
-            let Some((_, now, state)) = &mut open else { continue };
-            let at = now.saturating_sub(ago);
-            let running = &mut self.running[attempt.branch as usize];
-            match end {
-                None => *running = Some(state.sketch.start(at)),
-                Some(end) => {
-                    if let Some(primary) = running.take() {
-                        state.sketch.record(primary, at, end);
-                    }
-                }
-            }
+            let ended = ended.map(|(attempt, end, ago)| (attempt, Some(end), ago));
+            record(&self.plan, &self.live, &mut self.running, ended, now);
         }
     }
 
@@ -164,5 +138,38 @@ impl Drop for Gauges {
     /// The job was dropped with all that ran.
     fn drop(&mut self) {
         self.cancel_all();
+    }
+}
+
+/// Takes in starts (no end) and ends in their order, each so long before `now`, with one lock for all that share a sketch.
+fn record(
+    plan: &Plan,
+    live: &[Live],
+    running: &mut [Option<Primary>],
+    changes: impl Iterator<Item = (AttemptId, Option<End>, Time)>,
+    now: Instant,
+) {
+    let mut open: Option<(usize, Time, MutexGuard<'_, State>)> = None;
+    for (attempt, end, ago) in changes {
+        if attempt.number != 0 {
+            continue;
+        }
+        let Some(index) = plan.like(attempt.branch).live else { continue };
+        if open.as_ref().is_none_or(|(last, ..)| *last != index) {
+            drop(open.take());
+            let Live { clock, state } = &live[index];
+            open = Some((index, clock.time(now), lock(state)));
+        }
+        let Some((_, now, state)) = &mut open else { continue };
+        let at = now.saturating_sub(ago);
+        let running = &mut running[attempt.branch as usize];
+        match end {
+            None => *running = Some(state.sketch.start(at)),
+            Some(end) => {
+                if let Some(primary) = running.take() {
+                    state.sketch.record(primary, at, end);
+                }
+            }
+        }
     }
 }

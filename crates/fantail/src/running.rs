@@ -11,7 +11,7 @@ use futures_core::Stream;
 use crate::calls::Answers;
 use crate::driver::Driver;
 use crate::fanout::Keep;
-use crate::{Done, Failed, Handle, JobId, JoinError};
+use crate::{Done, Handle, JobId, JoinError};
 
 /// A job that has started: gives its answers as they come, then its result. Dropping it cancels what it started.
 ///
@@ -91,11 +91,7 @@ impl<'f> Running<'f> {
     /// [`JoinError::Failed`] when the verdict is failed.
     pub async fn finish(mut self) -> Result<Done, JoinError> {
         let verdict = poll_fn(|task| self.poll(task)).await;
-        let done = self.driver.into_done(verdict, self.keep);
-        match verdict {
-            Verdict::Failed(_) => Err(JoinError::Failed(Box::new(Failed(done)))),
-            Verdict::Complete | Verdict::Partial => Ok(done),
-        }
+        self.driver.into_result(verdict, self.keep)
     }
 
     /// The job's id.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::JoinHandle;
 
-use crate::limiter::Under;
+use crate::under::Under;
 use crate::{Attempt, AttemptError};
 
 impl Attempt {

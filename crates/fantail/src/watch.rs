@@ -132,25 +132,27 @@ impl Watch {
         }
     }
 
-    /// The span of an attempt that is about to start.
-    pub(crate) fn started(&self, attempt: &Attempt) -> Option<Span> {
-        if !self.heard {
-            return None;
-        }
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard
+    }
+
+    /// The span of an attempt that is about to start, where anybody listens.
+    pub(crate) fn started(&self, attempt: &Attempt) -> Span {
         self.note(Note::Started(attempt));
         let role = match attempt.role() {
             Role::Primary => "primary",
             Role::Copy => "copy",
             Role::Failover => "failover",
         };
-        Some(tracing::debug_span!(
+        tracing::debug_span!(
             parent: &self.span,
             "attempt",
             branch = attempt.name(),
             number = attempt.number(),
             role,
             target = attempt.target(),
-        ))
+        )
     }
 
     pub(crate) fn refused(&self, attempt: AttemptId, reason: Refusal) {

@@ -189,7 +189,7 @@ impl BranchState {
         let copies = declared.delays().len() as u8;
         BranchState {
             outcome: None,
-            waits_for: declared.after.len() as u32,
+            waits_for: 0,
             running: 0,
             asking: 0,
             started: 0,
@@ -207,7 +207,7 @@ impl Job {
     /// Starts a job of `plan`, asking for every primary that need not wait for other branches.
     pub fn start(plan: Arc<Plan>, start: Start<'_>, actions: &mut Vec<Action>) -> Job {
         let n = plan.branches().len();
-        let waits = plan.leader().is_some() || plan.branches().iter().any(|branch| !branch.after.is_empty());
+        let waits = plan.leader().is_some() || plan.has_stages();
         let waiting = if waits { n } else { 0 };
         let mut job = Job {
             started_at: Time::ZERO,
@@ -245,9 +245,7 @@ impl Job {
         self.sample = Sample::of(&self.plan, draw);
         self.live.clear();
         self.live.extend_from_slice(live);
-        self.branches.clear();
-        let state = |declared| BranchState::new(declared, self.sample);
-        self.branches.extend(self.plan.branches().iter().map(state));
+        self.reset_branches();
         self.attempts.clear();
         self.attempts.resize(self.plan.attempts(), AttemptState::Idle);
         self.timers.clear();
@@ -258,6 +256,24 @@ impl Job {
         (self.required_lost, self.too_few, self.verdict) = (None, None, None);
         self.ledger = Ledger::default();
         self.start_first(actions);
+    }
+
+    fn reset_branches(&mut self) {
+        let (plan, sample) = (&self.plan, self.sample);
+        let mut last = (0, BranchState::new(&plan.branches()[0], sample));
+        let state = |like: &u32| {
+            if last.0 != *like {
+                last = (*like, BranchState::new(&plan.branches()[*like as usize], sample));
+            }
+            last.1
+        };
+        self.branches.clear();
+        self.branches.extend(plan.likes().iter().map(state));
+        if plan.has_stages() {
+            for (state, declared) in self.branches.iter_mut().zip(plan.branches()) {
+                state.waits_for = declared.after.len() as u32;
+            }
+        }
     }
 
     /// As [`Job::restart`], a job of another plan: memory is taken only where that plan needs more.
@@ -318,7 +334,8 @@ impl Job {
     }
 
     fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
-        if self.kept() > 0 && self.report_kept(event, actions) || self.verdict.is_some() {
+        if self.is_observed() && self.kept() > 0 && self.report_kept(event, actions) || self.verdict.is_some()
+        {
             return;
         }
         match event {
@@ -419,6 +436,10 @@ impl Job {
 
     /// Forgets what is due for what is over, so that nobody wakes up for it.
     fn forget_timers(&mut self) {
+        if self.verdict.is_some() && self.kept() == 0 {
+            self.timers.forget_all(&self.plan);
+            return;
+        }
         let settled = |branch: u32| self.branches[branch as usize].outcome.is_some();
         let runs = |attempt: AttemptId| {
             let index = self.plan.attempt_index(attempt);

@@ -62,12 +62,21 @@ impl Job {
         if !self.end(attempt, End::Won, actions) {
             return;
         }
-        self.branches[attempt.branch as usize].winner = Some(attempt.number);
+        let state = &mut self.branches[attempt.branch as usize];
+        state.winner = Some(attempt.number);
+        let alone = state.running + state.asking == 0;
         self.answered += 1;
-        if self.plan.branches()[attempt.branch as usize].required {
-            self.required_answered += 1;
+        self.required_answered += u32::from(self.plan.like(attempt.branch).required);
+        if !alone {
+            self.drop_rest(attempt.branch, self.is_observed(), Cut::Lost, actions);
         }
-        self.settle(attempt.branch, Outcome::Answered, Cut::Lost, actions);
+        self.close(attempt.branch, Outcome::Answered);
+        if self.leading == Some(attempt.branch) {
+            self.release_followers();
+        }
+        for place in 0..self.plan.dependents(attempt.branch).len() {
+            self.wait_for_one_less(self.plan.dependents(attempt.branch)[place]);
+        }
     }
 
     pub(super) fn failed(&mut self, attempt: AttemptId, failure: Failure, actions: &mut Vec<Action>) {
@@ -91,7 +100,7 @@ impl Job {
 
     /// Nothing that has not started will: another try cannot succeed, or would be unwelcome.
     fn give_up_copies(&mut self, branch: u32, actions: &mut Vec<Action>) {
-        let copies = self.plan.branches()[branch as usize].delays().len() as u8;
+        let copies = self.plan.like(branch).delays().len() as u8;
         let state = &mut self.branches[branch as usize];
         state.next_copy = copies + 1;
         state.failover = false;
@@ -181,6 +190,7 @@ impl Job {
     }
 
     /// Ends a running attempt as far as the job is concerned; `false` when it does not run.
+    #[inline]
     fn end(&mut self, attempt: AttemptId, end: End, actions: &mut Vec<Action>) -> bool {
         let (runs_on, now) = (matches!(end, End::Kept(_)), self.now);
         let Some(state) = self.state_mut(attempt) else { return false };
@@ -206,29 +216,28 @@ impl Job {
         true
     }
 
-    /// Gives an open branch its outcome and drops what it still has; in an observed job, its primary runs on if all that
-    /// came between is that it is not needed. Copies do not: latency is measured on primaries.
+    /// Drops what a branch still has; its primary runs on if the job `keeps` it. Copies do not: latency is measured on
+    /// primaries.
+    fn drop_rest(&mut self, branch: u32, keeps: bool, cut: Cut, actions: &mut Vec<Action>) {
+        for attempt in self.plan.attempts_of(branch) {
+            self.withdraw(attempt, actions);
+            let kept = keeps && attempt.role() == Role::Primary;
+            self.end(attempt, if kept { End::Kept(cut) } else { End::Cut(cut) }, actions);
+        }
+    }
+
+    /// Gives an open branch that has not answered its outcome, and drops what it still has; in an observed job, its primary
+    /// runs on if all that came between is that it is not needed.
     fn settle(&mut self, branch: u32, outcome: Outcome, cut: Cut, actions: &mut Vec<Action>) {
-        let keeps = self.is_observed() && matches!(outcome, Outcome::Answered | Outcome::Unneeded);
         let state = &self.branches[branch as usize];
         if state.running + state.asking > 0 {
-            for attempt in self.plan.attempts_of(branch) {
-                self.withdraw(attempt, actions);
-                let kept = keeps && attempt.role() == Role::Primary;
-                self.end(attempt, if kept { End::Kept(cut) } else { End::Cut(cut) }, actions);
-            }
+            self.drop_rest(branch, self.is_observed() && outcome == Outcome::Unneeded, cut, actions);
         }
         match outcome {
-            Outcome::Answered => {
-                self.close(branch, outcome);
-                if self.leading == Some(branch) {
-                    self.release_followers();
-                }
-                for place in 0..self.plan.dependents(branch).len() {
-                    self.wait_for_one_less(self.plan.dependents(branch)[place]);
-                }
-            }
-            Outcome::Unneeded | Outcome::Cancelled | Outcome::NotStarted(NotStarted::JobFailed) => {
+            Outcome::Answered
+            | Outcome::Unneeded
+            | Outcome::Cancelled
+            | Outcome::NotStarted(NotStarted::JobFailed) => {
                 self.close(branch, outcome);
             }
             Outcome::Failed | Outcome::Missed | Outcome::NotStarted(_) => self.settle_lost(branch, outcome),
@@ -252,7 +261,7 @@ impl Job {
         while let Some(branch) = self.losing.pop() {
             for place in 0..self.plan.dependents(branch).len() {
                 let dependent = self.plan.dependents(branch)[place];
-                if self.plan.branches()[dependent as usize].tolerates_missing {
+                if self.plan.like(dependent).tolerates_missing {
                     self.wait_for_one_less(dependent);
                 } else if self.branches[dependent as usize].outcome.is_none() {
                     self.lose(dependent, Outcome::NotStarted(NotStarted::Dependency));
@@ -267,7 +276,7 @@ impl Job {
 
     fn lose(&mut self, branch: u32, outcome: Outcome) {
         self.close(branch, outcome);
-        if self.plan.branches()[branch as usize].required && self.required_lost.is_none() {
+        if self.plan.like(branch).required && self.required_lost.is_none() {
             self.required_lost = Some(branch);
         }
     }

@@ -68,8 +68,9 @@ impl Job {
         }
     }
 
+    #[inline]
     pub(super) fn ask(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
-        let branch = &self.plan.branches()[attempt.branch as usize];
+        let branch = self.plan.like(attempt.branch);
         let (class, budgeted, until) = match attempt.role() {
             Role::Primary => (Class::First, false, branch.deadline),
             Role::Copy => {
@@ -89,7 +90,7 @@ impl Job {
 
     /// Asks for the next declared copy of an open branch. `false` when there is none, or it would come too late.
     pub(super) fn ask_next_copy(&mut self, branch: u32, actions: &mut Vec<Action>) -> bool {
-        let declared = &self.plan.branches()[branch as usize];
+        let declared = self.plan.like(branch);
         let number = self.branches[branch as usize].next_copy;
         if usize::from(number) > declared.delays().len() {
             return false;
@@ -101,7 +102,7 @@ impl Job {
     /// Asks for the failover of an open branch whose attempts have all failed. `false` when it may have none, when every
     /// target was tried, or when it would come too late.
     pub(super) fn ask_failover(&mut self, branch: u32, actions: &mut Vec<Action>) -> bool {
-        let targets = self.plan.branches()[branch as usize].targets;
+        let targets = self.plan.like(branch).targets;
         let state = &mut self.branches[branch as usize];
         mem::take(&mut state.failover)
             && u32::from(state.started) < targets
@@ -121,13 +122,13 @@ impl Job {
 
     /// Whether another attempt of the branch would be of no use any more.
     fn is_too_late(&self, branch: u32) -> bool {
-        let last = self.plan.branches()[branch as usize].last_useful_start();
+        let last = self.plan.like(branch).last_useful_start();
         last.is_some_and(|last| self.now > self.started_at.saturating_add(last))
     }
 
     /// How long after the primary's permit a copy is due; `None` when there is no such copy, or it is never due.
     fn delay(&self, copy: AttemptId) -> Option<Time> {
-        let declared = &self.plan.branches()[copy.branch as usize];
+        let declared = self.plan.like(copy.branch);
         let stated = declared.delays().get(usize::from(copy.number) - 1)?;
         declared.live.and_then(|live| self.live.get(live).copied()).unwrap_or(Some(*stated))
     }
@@ -159,39 +160,46 @@ impl Job {
     }
 
     pub(super) fn granted(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
-        if self.state(attempt) != Some(AttemptState::Asking) {
+        let Some(index) = self.plan.attempt_index(attempt) else { return };
+        if self.attempts[index] != AttemptState::Asking {
             return;
         }
-        if attempt.role() != Role::Primary && self.is_too_late(attempt.branch) {
+        let role = attempt.role();
+        if role != Role::Primary && self.is_too_late(attempt.branch) {
             actions.push(Action::Withdraw(attempt));
             self.refused(attempt, Refusal::NoTimeLeft, actions);
             return;
         }
-        let declared = &self.plan.branches()[attempt.branch as usize];
+        let declared = self.plan.like(attempt.branch);
         let deadline = declared.deadline.map(|after| self.started_at.saturating_add(after));
         let timeout = declared.attempt_timeout.map(|timeout| self.now.saturating_add(timeout));
         let targets = declared.targets;
         if let Some(due) = timeout {
             self.timers.arm_timeout(Timer { due, attempt });
         }
-        let since = self.now;
-        if let Some(state) = self.state_mut(attempt) {
-            *state = AttemptState::Running { since };
-        }
-        self.ledger.of_mut(attempt.role()).launched += 1;
+        self.attempts[index] = AttemptState::Running { since: self.now };
+        self.ledger.of_mut(role).launched += 1;
         let state = &mut self.branches[attempt.branch as usize];
-        let target = (u64::from(self.rotation) + u64::from(state.started)) % u64::from(targets);
+        let turn = u64::from(self.rotation) + u64::from(state.started);
+        let target = if targets == 1 { 0 } else { turn % u64::from(targets) };
         state.asking -= 1;
         state.running += 1;
         state.started += 1;
         state.first_permit.get_or_insert(self.now);
-        let until = [deadline, timeout].into_iter().flatten().min();
+        if role == Role::Primary {
+            state.primary_permit = self.now;
+        }
+        let until = match (deadline, timeout) {
+            (Some(deadline), Some(timeout)) => Some(deadline.min(timeout)),
+            (one, other) => one.or(other),
+        };
         actions.push(Action::Start { attempt, target: target as u32, until });
-        if let (Some(leader), true) = (self.plan.leader(), self.leading == Some(attempt.branch)) {
+        if self.leading == Some(attempt.branch)
+            && let Some(leader) = self.plan.leader()
+        {
             self.timers.arm_head_start(self.now.saturating_add(leader.head_start));
         }
-        if attempt.role() == Role::Primary {
-            self.branches[attempt.branch as usize].primary_permit = self.now;
+        if role == Role::Primary {
             self.arm_next_copy(attempt.branch, actions);
         }
     }

@@ -1,6 +1,7 @@
 //! When a job must wake up: deadlines from the plan, hedge delays and attempt timeouts from permits.
 
-use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::AttemptId;
@@ -83,6 +84,12 @@ impl Timers {
         })
     }
 
+    /// Forgets all that is due.
+    pub(super) fn forget_all(&mut self, plan: &Plan) {
+        self.clear();
+        self.next_deadline = plan.deadlines().len();
+    }
+
     /// Forgets, as far as it comes first, what is due for branches that have an outcome and nothing that `runs`.
     pub(super) fn forget(
         &mut self,
@@ -121,7 +128,9 @@ impl Timers {
 #[derive(Clone, Debug)]
 struct Queue {
     /// In order.
-    row: VecDeque<Timer>,
+    row: Vec<Timer>,
+    /// How many of the row are gone.
+    gone: usize,
     /// What was due before the last of the row when it was set.
     others: BinaryHeap<Reverse<Timer>>,
 }
@@ -129,32 +138,37 @@ struct Queue {
 impl Queue {
     /// With room for so many, in whatever order they come.
     fn with_capacity(n: usize) -> Queue {
-        Queue { row: VecDeque::with_capacity(n), others: BinaryHeap::with_capacity(n) }
+        Queue { row: Vec::with_capacity(n), gone: 0, others: BinaryHeap::with_capacity(n) }
     }
 
     fn clear(&mut self) {
         self.row.clear();
+        self.gone = 0;
         self.others.clear();
     }
 
     fn push(&mut self, timer: Timer) {
-        if self.row.back().is_none_or(|last| *last <= timer) {
-            self.row.push_back(timer);
+        if self.gone == self.row.len() {
+            self.row.clear();
+            self.gone = 0;
+        }
+        if self.row.last().is_none_or(|last| *last <= timer) {
+            self.row.push(timer);
         } else {
             self.others.push(Reverse(timer));
         }
     }
 
     fn first(&self) -> Option<Timer> {
-        match (self.row.front(), self.others.peek()) {
+        match (self.row.get(self.gone), self.others.peek()) {
             (Some(row), Some(Reverse(other))) => Some(*row.min(other)),
             (row, other) => row.or(other.map(|Reverse(other)| other)).copied(),
         }
     }
 
     fn drop_first(&mut self) {
-        if self.first() == self.row.front().copied() {
-            self.row.pop_front();
+        if self.first() == self.row.get(self.gone).copied() {
+            self.gone += 1;
         } else {
             self.others.pop();
         }

@@ -21,11 +21,11 @@ impl Bucket {
         // A plan refuses what would never fill.
         let refill = if spec.strict { rate.permits.saturating_sub(rate.burst).max(1) } else { rate.permits };
         let mut bucket = Bucket { rate, refill, level: 0, as_of: Time::ZERO };
-        bucket.level = bucket.worth(rate.burst);
+        bucket.level = bucket.worth(u64::from(rate.burst));
         Some(bucket)
     }
 
-    pub(super) fn worth(&self, weight: u32) -> u128 {
+    pub(super) fn worth(&self, weight: u64) -> u128 {
         u128::from(weight) * u128::from(self.rate.per.as_nanos())
     }
 
@@ -36,13 +36,13 @@ impl Bucket {
         let passed = now.saturating_sub(self.as_of);
         self.as_of = self.as_of.max(now);
         let gained = u128::from(passed.as_nanos()) * u128::from(self.refill);
-        self.level = (self.level + gained).min(self.worth(self.rate.burst));
+        self.level = (self.level + gained).min(self.worth(u64::from(self.rate.burst)));
     }
 
     /// The first instant, from `now` on, at which `weight` can be taken.
     pub(super) fn ready_at(&mut self, now: Time, weight: u32) -> Time {
         self.fill(now);
-        let short = self.worth(weight).saturating_sub(self.level);
+        let short = self.worth(u64::from(weight)).saturating_sub(self.level);
         if short == 0 {
             return self.as_of;
         }
@@ -50,7 +50,17 @@ impl Bucket {
         self.as_of.saturating_add(Time::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
 
-    pub(super) fn take(&mut self, weight: u32) {
+    /// How many of `weight`, above zero, can be taken at `now`.
+    pub(super) fn ready(&mut self, now: Time, weight: u32) -> u32 {
+        self.fill(now);
+        // A time that runs backwards finds what was there before: nothing, as when it waits.
+        if self.as_of > now {
+            return 0;
+        }
+        u32::try_from(self.level / self.worth(u64::from(weight))).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn take(&mut self, weight: u64) {
         self.level = self.level.saturating_sub(self.worth(weight));
     }
 
@@ -61,6 +71,6 @@ impl Bucket {
 
     /// How much could be added before it spills over.
     pub(super) fn room(&self) -> u128 {
-        self.worth(self.rate.burst) - self.level
+        self.worth(u64::from(self.rate.burst)) - self.level
     }
 }

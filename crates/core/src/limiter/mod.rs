@@ -11,7 +11,8 @@ use crate::plan::{LimiterSpec, PPM};
 use bucket::Bucket;
 use places::{List, Place, Places, State};
 
-/// A place in a limiter's queue, and then the permit that it became. In the order of asking.
+/// A place in a limiter's queue, and then the permit that it became; or [several](Limiter::grant_now) permits that were
+/// granted together. In the order of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
     number: u64,
@@ -32,7 +33,8 @@ impl Ticket {
 /// [`Limiter::ask`] queues; [`Limiter::poll`] says who is next and [`Limiter::grant`] gives the permit, so that whoever
 /// holds other conditions (a budget) can check them in between and [`Limiter::withdraw`] instead. A better class goes
 /// first, and within a class the one that came first. A head that is too heavy for now holds back all behind it, so that
-/// it is never starved. Every permit ends with exactly one [`Limiter::release`] or [`Limiter::give_back`].
+/// it is never starved. Every permit ends with exactly one [`Limiter::release`] or [`Limiter::give_back`]. Whoever comes
+/// when nobody waits may have [`Limiter::grant_now`] instead.
 ///
 /// Each of them takes constant time, but for two: `give_back` under a rate goes through the permits that were granted
 /// since, and [`Limiter::push_back`] through those who leave, and through all who wait when it lengthens the pause.
@@ -119,31 +121,28 @@ impl Limiter {
         Ok(Ticket { number, place })
     }
 
-    /// As [`Limiter::ask`], and then [`Limiter::grant`] if that is whom [`Limiter::poll`] names. Whether it was granted.
-    ///
-    /// # Errors
-    /// As [`Limiter::ask`].
-    pub fn ask_now(
-        &mut self,
-        now: Time,
-        class: Class,
-        weight: u32,
-        until: Option<Time>,
-    ) -> Result<(Ticket, bool), Refusal> {
-        let idle = self.waiting == 0 && self.paused_until <= now && weight > 0 && self.has_room(weight);
-        if !idle || self.bucket.as_mut().is_some_and(|bucket| bucket.ready_at(now, weight) > now) {
-            let ticket = self.ask(now, class, weight, until)?;
-            let granted = self.poll(now) == Some(ticket);
-            if granted {
-                self.grant(now, ticket);
-            }
-            return Ok((ticket, granted));
+    /// What [`Limiter::ask`] and [`Limiter::grant`] would come to for `n` that ask one after another, as far as each would
+    /// be granted at once: so many permits of `weight` under one ticket, which is to be released or given back as often.
+    /// `None` when there is none to be had, or somebody waits.
+    pub fn grant_now(&mut self, now: Time, class: Class, weight: u32, n: u32) -> Option<(Ticket, u32)> {
+        if self.waiting > 0 || self.paused_until > now || weight == 0 {
+            return None;
+        }
+        let by_gate = self
+            .spec
+            .gate
+            .map_or(n, |gate| (u64::from(gate).saturating_sub(self.held) / u64::from(weight)) as u32);
+        let by_rate = self.bucket.as_mut().map_or(n, |bucket| bucket.ready(now, weight));
+        let n = n.min(by_gate).min(by_rate);
+        if n == 0 {
+            return None;
         }
         let number = self.next_number;
         self.next_number += 1;
-        let place = self.places.take(Place::new(number, State::Permit { room: u128::MAX }, weight));
-        self.permit(place, class, weight);
-        Ok((Ticket { number, place }, true))
+        let permits = State::Permits { left: n, room: u128::MAX };
+        let place = self.places.take(Place::new(number, permits, weight));
+        self.permit(place, class, weight, n);
+        Some((Ticket { number, place }, n))
     }
 
     /// Who may start at `now`: the head of the best class, if there is room for it.
@@ -161,19 +160,20 @@ impl Limiter {
         }
         let Some(class) = self.leave(ticket) else { return };
         let place = self.places.at_mut(ticket.place);
-        place.state = State::Permit { room: u128::MAX };
+        place.state = State::Permits { left: 1, room: u128::MAX };
         let weight = place.weight;
-        self.permit(ticket.place, class, weight);
+        self.permit(ticket.place, class, weight, 1);
     }
 
-    /// Counts a place, which is in no list, among the permits.
-    fn permit(&mut self, place: u32, class: Class, weight: u32) {
+    /// Counts a place of `n` permits, which is in no list, among the permits.
+    fn permit(&mut self, place: u32, class: Class, weight: u32, n: u32) {
+        let weight = u64::from(weight) * u64::from(n);
         self.share_with_backfill(class, weight);
         self.note_room();
         if let Some(bucket) = &mut self.bucket {
             bucket.take(weight);
         }
-        self.held += u64::from(weight);
+        self.held += weight;
         self.places.push(&mut self.permits, place);
     }
 
@@ -186,31 +186,43 @@ impl Limiter {
 
     /// An attempt has ended: its permit is free again. A ticket that is no permit is left as it is.
     pub fn release(&mut self, ticket: Ticket) {
-        let Some(&Place { state: State::Permit { room }, weight, before, .. }) = self.places.get(ticket)
-        else {
+        self.release_many(ticket, 1);
+    }
+
+    /// So many attempts have ended whose permits have the same ticket: as often [`Limiter::release`].
+    pub fn release_many(&mut self, ticket: Ticket, n: u32) {
+        let Some(place) = self.places.get_mut(ticket) else { return };
+        let (weight, before) = (place.weight, place.before);
+        let State::Permits { left, room } = &mut place.state else { return };
+        let n = n.min(*left);
+        *left -= n;
+        self.held -= u64::from(weight) * u64::from(n);
+        if *left > 0 {
             return;
-        };
+        }
+        let room = *room;
         // What was noted for it counts for those before it, too.
-        if let Some(State::Permit { room: older }) = self.places.state_mut(before) {
+        if let Some(State::Permits { room: older, .. }) = self.places.state_mut(before) {
             *older = room.min(*older);
         }
-        self.held -= u64::from(weight);
         self.places.unlink(&mut self.permits, ticket.place);
         self.places.free(ticket.place);
     }
 
     /// A permit was never used: it is free again, and the rate is what it would be had the permit never been granted.
     pub fn give_back(&mut self, ticket: Ticket) {
-        let Some(&Place { state: State::Permit { .. }, weight, .. }) = self.places.get(ticket) else {
+        let Some(&mut Place { state: State::Permits { .. }, weight, .. }) = self.places.get_mut(ticket)
+        else {
             return;
         };
         self.note_room();
         if let Some(bucket) = &mut self.bucket {
             // The least room that was in the bucket since the grant: what it took can come back up to this much, since
-            // more would have spilled over had it not been taken.
+            // more would have spilled over had it not been taken. Of permits that were granted together each took from
+            // what the ones before left: there was room for all of them then.
             let mut room = u128::MAX;
             self.places.each_from(ticket.place, |since| room = room.min(*since));
-            let back = bucket.worth(weight).min(room);
+            let back = bucket.worth(u64::from(weight)).min(room);
             bucket.put_back(back);
             // Had it not been granted, there would have been less room ever since, by as much.
             self.places.each_from(ticket.place, |since| *since -= back);
@@ -274,7 +286,7 @@ impl Limiter {
     /// Who goes next, whether or not there is room yet.
     pub fn next(&self) -> Option<Ticket> {
         let backfill = self.queues[Class::Backfill as usize].first();
-        let due = backfill.filter(|place| self.owed >= self.takes(self.places.at(*place).weight));
+        let due = backfill.filter(|place| self.owed >= self.takes(u64::from(self.places.at(*place).weight)));
         let place = due.or_else(|| self.queues.iter().find_map(List::first))?;
         Some(Ticket { number: self.places.at(place).number, place })
     }
@@ -288,17 +300,17 @@ impl Limiter {
     }
 
     /// Counts what backfill is owed for a grant that it waited for, and settles it with one of its own.
-    fn share_with_backfill(&mut self, class: Class, weight: u32) {
+    fn share_with_backfill(&mut self, class: Class, weight: u64) {
         if class == Class::Backfill {
             self.owed = self.owed.saturating_sub(self.takes(weight));
         } else if self.queues[Class::Backfill as usize].first().is_some() {
-            self.owed += u64::from(self.spec.backfill_share) * u64::from(weight);
+            self.owed += u64::from(self.spec.backfill_share) * weight;
         }
     }
 
     /// What a backfill of this weight takes from others, in the unit of [`Limiter::owed`].
-    fn takes(&self, weight: u32) -> u64 {
-        u64::from(PPM - self.spec.backfill_share.min(PPM)) * u64::from(weight)
+    fn takes(&self, weight: u64) -> u64 {
+        u64::from(PPM - self.spec.backfill_share.min(PPM)) * weight
     }
 
     fn has_room(&self, weight: u32) -> bool {
@@ -309,7 +321,7 @@ impl Limiter {
     /// them stands for those before it.
     fn note_room(&mut self) {
         let Some(bucket) = &self.bucket else { return };
-        if let Some(State::Permit { room }) = self.places.state_mut(self.permits.last()) {
+        if let Some(State::Permits { room, .. }) = self.places.state_mut(self.permits.last()) {
             *room = bucket.room().min(*room);
         }
     }

@@ -33,8 +33,11 @@ pub(super) enum State {
         class: Class,
         until: Option<Time>,
     },
-    Permit {
-        /// The least room that was noted between its grant and that of the next permit that is still out.
+    /// Permits of one instant.
+    Permits {
+        /// How many of them are out.
+        left: u32,
+        /// The least room that was noted between their grant and that of the next permit that is still out.
         room: u128,
     },
 }
@@ -87,6 +90,10 @@ impl Places {
         self.all.get(ticket.place as usize).filter(|place| place.number == ticket.number)
     }
 
+    pub(super) fn get_mut(&mut self, ticket: Ticket) -> Option<&mut Place> {
+        self.all.get_mut(ticket.place as usize).filter(|place| place.number == ticket.number)
+    }
+
     pub(super) fn at(&self, at: u32) -> &Place {
         &self.all[at as usize]
     }
@@ -104,7 +111,7 @@ impl Places {
         let mut next = Some(at);
         while let Some(at) = next {
             let place = self.at_mut(at);
-            if let State::Permit { room } = &mut place.state {
+            if let State::Permits { room, .. } = &mut place.state {
                 change(room);
             }
             next = place.after;

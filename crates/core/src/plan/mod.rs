@@ -8,6 +8,7 @@ mod stages;
 pub use error::{Field, PlanError, PlanErrors};
 pub use limits::{BudgetSpec, LimiterSpec, Rate};
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -230,6 +231,8 @@ pub struct Plan {
     backfill: bool,
     limiters: Vec<LimiterSpec>,
     branches: Vec<Branch>,
+    /// By branch: the first one that is like it.
+    likes: Vec<u32>,
     dependents: Dependents,
     required: u32,
     /// Branches that have a deadline, soonest first, then by index.
@@ -344,6 +347,7 @@ impl Plan {
             limiters: spec.limiters,
             dependents: Dependents::new(branches.len(), |branch| &branches[branch].after),
             deadlines: by_deadline(&branches),
+            likes: likes(&branches),
             branches,
             required,
             first_attempts,
@@ -476,6 +480,20 @@ impl Plan {
         &self.branches
     }
 
+    /// The first branch that is like this one: declared as it is but for its name, its cost and what it comes after. A job
+    /// of many like branches that looks at it in their place has it at hand.
+    ///
+    /// # Panics
+    /// When the plan has no such branch.
+    pub fn like(&self, branch: u32) -> &Branch {
+        &self.branches[self.likes[branch as usize] as usize]
+    }
+
+    /// By branch, the index of the first one that is [like](Plan::like) it.
+    pub(crate) fn likes(&self) -> &[u32] {
+        &self.likes
+    }
+
     /// The index of the branch named `name`.
     pub fn branch(&self, name: &str) -> Option<u32> {
         self.branches.iter().position(|b| b.name == name).map(|i| i as u32)
@@ -484,6 +502,11 @@ impl Plan {
     /// Branches that have a deadline, soonest first, then by index.
     pub(crate) fn deadlines(&self) -> &[(Time, u32)] {
         &self.deadlines
+    }
+
+    /// Whether any branch comes after another.
+    pub(crate) fn has_stages(&self) -> bool {
+        !self.dependents.none()
     }
 
     /// The branches that come after `branch`, by index.
@@ -509,15 +532,31 @@ impl Plan {
     pub fn attempt_index(&self, attempt: AttemptId) -> Option<usize> {
         let [first, end] = *self.first_attempts.get(attempt.branch as usize..)?.first_chunk()?;
         // A branch's primary comes first, and its failover last.
-        let index = match attempt.number {
-            AttemptId::FAILOVER => end.saturating_sub(1),
-            number => first + usize::from(number),
-        };
-        let failover = attempt.number != 0 && self.branches[attempt.branch as usize].failover;
-        let copies_end = end - usize::from(failover);
-        let declared = if attempt.number == AttemptId::FAILOVER { failover } else { index < copies_end };
-        declared.then_some(index)
+        if attempt.number == 0 {
+            return Some(first);
+        }
+        let failover = self.like(attempt.branch).failover;
+        if attempt.number == AttemptId::FAILOVER {
+            return failover.then(|| end - 1);
+        }
+        let index = first + usize::from(attempt.number);
+        (index < end - usize::from(failover)).then_some(index)
     }
+}
+
+/// For each branch the first one that is declared as it is, but for name, cost and what it comes after.
+fn likes(branches: &[Branch]) -> Vec<u32> {
+    let mut first = BTreeMap::new();
+    let all = branches.iter().zip(0..);
+    all.map(|(branch, index)| {
+        let hedge = branch.hedge.as_ref().map(|hedge| (&hedge.delays, hedge.min_useful, hedge.distinct));
+        let Branch { required, tolerates_missing, deadline, attempt_timeout, live, .. } = *branch;
+        let Branch { failover, repeatable, targets, limiter, weight, .. } = *branch;
+        let times = (deadline, attempt_timeout, hedge, live);
+        let rest = (required, tolerates_missing, failover, repeatable, targets, limiter, weight);
+        *first.entry((times, rest)).or_insert(index)
+    })
+    .collect()
 }
 
 /// Branches that have a deadline, soonest first, then by index.

@@ -37,6 +37,10 @@ impl Dependents {
         Dependents { begins, all }
     }
 
+    pub(super) fn none(&self) -> bool {
+        self.all.is_empty()
+    }
+
     pub(super) fn of(&self, branch: u32) -> &[u32] {
         match self.begins.get(branch as usize..) {
             Some([begin, end, ..]) => &self.all[*begin..*end],

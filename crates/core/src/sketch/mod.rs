@@ -123,6 +123,7 @@ impl Sketch {
     }
 
     /// A primary got its permit. `now` does not go back; if it does, it counts as the latest start.
+    #[inline]
     pub fn start(&mut self, now: Time) -> Primary {
         if self.batches.full() {
             self.open(now);

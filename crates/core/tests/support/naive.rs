@@ -73,13 +73,15 @@ impl Naive {
     }
 
     pub(crate) fn release(&mut self, ticket: Ticket) {
-        self.permits.retain(|(permit, _)| *permit != ticket);
+        let held = self.permits.iter().position(|(permit, _)| *permit == ticket);
+        held.map(|at| self.permits.remove(at));
     }
 
     pub(crate) fn give_back(&mut self, ticket: Ticket) {
         if self.permits.iter().any(|(permit, _)| *permit == ticket) {
             self.release(ticket);
-            self.taken.retain(|(_, taken, _)| *taken != ticket);
+            let taken = self.taken.iter().position(|(_, taken, _)| *taken == ticket);
+            self.taken.remove(taken.expect("it was taken"));
         }
     }
 

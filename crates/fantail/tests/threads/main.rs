@@ -11,6 +11,10 @@ mod clock;
 mod hold;
 #[path = "../../src/limiter.rs"]
 mod limiter;
+#[path = "../../src/mail.rs"]
+mod mail;
+#[path = "../../src/under.rs"]
+mod under;
 #[path = "../../src/wakes.rs"]
 mod wakes;
 
@@ -39,7 +43,8 @@ use shuttle::thread;
 
 use clock::Clock;
 use hold::Hold;
-use limiter::{Mailbox, Permit, SharedLimiter};
+use limiter::{Permit, SharedLimiter};
+use mail::Mailbox;
 use wakes::{Wakers, Wakes};
 
 /// Under so many schedules; ten times as many with `FANTAIL_HEAVY=1`.
