@@ -52,8 +52,10 @@ fn peers(group: &mut BenchmarkGroup<'_, ThreadTime>, work: Work, k: u64) {
     measure!(group, runtime, "join_all", fanouts::by_join_all(work, k));
     measure!(group, runtime, "FuturesUnordered", fanouts::by_futures_unordered(work, k));
     measure!(group, runtime, "JoinSet", fanouts::by_join_set(work, k));
-    let mut tower = fanouts::tower_service(work);
+    let mut tower = runtime.block_on(async { fanouts::tower_service(work) });
     measure!(group, runtime, "tower", fanouts::by_tower(&mut tower, k));
+    let mut shared = runtime.block_on(async { fanouts::tower_shared(work) });
+    measure!(group, runtime, "tower, shared through a buffer", fanouts::by_tower(&mut shared, k));
     // What is ready costs the square of k beyond tokio's budget for one poll: minutes for the most branches.
     if k <= 10_000 {
         let (gate, by_hand) = (fanouts::semaphore(), ByHand::default());

@@ -7,9 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use fantail::{Fanout, Limiters};
-use fantail_core::{
-    BranchSpec, Hedge, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time, WaitFor,
-};
+use fantail_core::{BranchSpec, LimiterSpec, LiveDelaySpec, Plan, PlanSpec, Quantile, Rate, Time, WaitFor};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
@@ -17,12 +15,16 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{sleep, timeout};
+use tower::buffer::Buffer;
+use tower::hedge::Hedge;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 /// More than a job takes.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// More than a branch takes: every hedge is armed and none is sent.
 const HEDGE: Duration = Duration::from_secs(5);
+/// The same for tower's hedge, in milliseconds: it counts through its histogram up to there for each call.
+const TOWER_MS: u64 = 200;
 /// More than run at once.
 const GATE: u32 = 1_000_000;
 /// More than start in a second.
@@ -145,11 +147,34 @@ impl tower::hedge::Policy<u64> for Always {
     }
 }
 
-/// Gate, deadline and hedge as layers of tower, around one service that lives as long as the process.
-pub fn tower_service(work: Work) -> impl Service<u64, Response = u64, Error = tower::BoxError> {
+/// Gate, rate, deadline and hedge as layers of tower, around one service that lives as long as the process.
+///
+/// Its hedge goes by the latencies of the period before, and is not armed while there are none: here it has seen some that
+/// a branch does not come near to.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn tower_service(
+    work: Work,
+) -> impl Service<u64, Response = u64, Error = tower::BoxError, Future: Send> + Send {
     let call = service_fn(move |branch| async move { Ok::<_, tower::BoxError>(work.call(branch).await) });
-    let hedged = tower::hedge::Hedge::new(call, Always, 10, 0.95, Duration::from_secs(60));
-    ServiceBuilder::new().concurrency_limit(GATE as usize).timeout(DEADLINE).service(hedged)
+    let (period, before) = (Duration::from_secs(3_600), [TOWER_MS; 20]);
+    let hedged = Hedge::new_with_mock_latencies(call, Always, 10, 0.95, period, &before);
+    ServiceBuilder::new()
+        .concurrency_limit(GATE as usize)
+        .rate_limit(u64::from(RATE), Duration::from_secs(1))
+        .timeout(DEADLINE)
+        .service(hedged)
+}
+
+/// The same for callers that share it: neither a hedge nor a rate can be cloned, so it takes a buffer, whose task calls it.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn tower_shared(
+    work: Work,
+) -> impl Service<u64, Response = u64, Error = tower::BoxError, Future: Send> + Clone + Send {
+    Buffer::new(tower_service(work), GATE as usize)
 }
 
 /// One fan-out over such a service.
@@ -182,7 +207,7 @@ pub fn guarded(k: u64) -> Fanout {
         spec.live_delays = vec![live];
         branch.limiter = Some(0);
         branch.repeatable = true;
-        branch.hedge = Some(Hedge::after(delay));
+        branch.hedge = Some(fantail_core::Hedge::after(delay));
         branch.live = Some(0);
     })
 }
@@ -232,6 +257,7 @@ mod tests {
                 assert_eq!(by_semaphore(&semaphore(), work, k).await, sum);
                 assert_eq!(ByHand::default().job(work, k).await, sum);
                 assert_eq!(by_tower(&mut tower_service(work), k).await, sum);
+                assert_eq!(by_tower(&mut tower_shared(work), k).await, sum);
                 for fanout in [bare(k), guarded(k)] {
                     assert_eq!(by_fantail(&fanout, work).await, sum);
                     assert_eq!(by_fantail(&fanout, work).await, sum, "a job in the place of one before");
