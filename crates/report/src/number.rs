@@ -3,7 +3,7 @@
 use fantail_model::tune::Measure;
 
 /// Units of time with their seconds, the shortest first.
-const UNITS: [(&str, f64); 6] =
+pub(crate) const UNITS: [(&str, f64); 6] =
     [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0), ("h", 3_600.0)];
 
 /// Below this many of a unit the next one is not used yet: `599 s`, `10.0 min`.

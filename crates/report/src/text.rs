@@ -2,6 +2,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::number::UNITS;
+
 /// `text` with what is no character to be seen escaped: control characters, which a terminal would obey, and the two
 /// that no XML document may have.
 pub fn printable(text: &str) -> String {
@@ -21,10 +23,12 @@ pub fn fold(text: &str, width: usize, indent: usize) -> String {
     let mut folded = String::new();
     let mut column = 0;
     let mut words = text.split(' ').peekable();
+    let mut stays = false;
     while let Some(word) = words.next() {
-        // A number stays with its percent sign.
-        let sign = words.peek().filter(|next| next.starts_with('%')).map_or(0, |sign| 1 + sign.width());
-        let breaks = column + 1 + word.width() + sign > width && !word.starts_with('%');
+        let unit = words.peek().filter(|next| is_unit_of(word, next));
+        let needed = word.width() + unit.map_or(0, |unit| 1 + unit.width());
+        let breaks = column + 1 + needed > width && !stays;
+        stays = unit.is_some();
         if column > 0 && breaks {
             folded.push('\n');
             folded.push_str(&" ".repeat(indent));
@@ -37,6 +41,13 @@ pub fn fold(text: &str, width: usize, indent: usize) -> String {
         column += word.width();
     }
     folded
+}
+
+/// Whether a word is the unit of the number before it, which stay together.
+fn is_unit_of(number: &str, unit: &str) -> bool {
+    let unit = unit.trim_end_matches(|char: char| char.is_ascii_punctuation() && char != '%');
+    let is_unit = unit.starts_with('%') || UNITS.iter().any(|(name, _)| *name == unit);
+    is_unit && number.ends_with(|char: char| char.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -61,5 +72,8 @@ mod tests {
         check("one 4.9 % two", 9, "one 4.9 %\n  two");
         check("one 4.9 % two", 8, "one\n  4.9 %\n  two");
         check("5 µs 漢字 x", 7, "5 µs\n  漢字\n  x");
+        check("one 5 µs, x", 9, "one 5 µs,\n  x");
+        check("one 5 µs, x", 8, "one\n  5 µs,\n  x");
+        check("one two s", 8, "one two\n  s");
     }
 }

@@ -101,16 +101,17 @@ fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, wi
 
 /// Breaks the cells of names and words into lines, so that all columns have room side by side.
 fn fold_words(columns: &mut [Column], width: usize) {
-    let is_words = |column: &Column| matches!(column.subject, Subject::Name | Subject::Words);
-    let others: usize = columns.iter().filter(|column| !is_words(column)).map(column_width).sum();
-    let mut room = width.saturating_sub(others);
-    let mut left = columns.iter().filter(|column| is_words(column)).count();
-    let widths: Vec<usize> = columns.iter().map(column_width).collect();
-    for (i, column) in columns.iter_mut().enumerate().filter(|(_, column)| is_words(column)) {
-        left -= 1;
-        // What those after it do not need, but half of the room at least.
-        let after = if left == 0 { 0 } else { widths[i + 1..].iter().max().map_or(0, |width| *width) };
-        let most = room.saturating_sub(after.min(room / 2));
+    let (words, others): (Vec<&mut Column>, Vec<&mut Column>) =
+        columns.iter_mut().partition(|column| matches!(column.subject, Subject::Name | Subject::Words));
+    let mut room = width.saturating_sub(others.iter().map(|column| column_width(column)).sum());
+    let least = |column: &Column| column.header.width() + GAP;
+    let mut left: Vec<(usize, usize)> =
+        words.iter().map(|column| (column_width(column), least(column))).rev().collect();
+    for column in words {
+        left.pop();
+        // What the next one does not need, but half of the room at least, unless its header needs more.
+        let next = left.last().map_or(0, |(next, header)| *next.min(&(room / 2).max(*header)));
+        let most = room.saturating_sub(next).max(least(column));
         for cell in &mut column.cells {
             *cell = fold(cell, most.saturating_sub(GAP), 2);
         }

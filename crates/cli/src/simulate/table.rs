@@ -161,7 +161,7 @@ fn cell(row: &Row, id: &Id) -> String {
     match ends {
         Some(ends) => {
             let range = number::range(&write(ends.low), &write(ends.high));
-            let range = if ends.low > 0.0 { range.replace('+', "") } else { range };
+            let range = if ends.low >= 0.0 { range.replace('+', "") } else { range };
             format!("{} ({range})", write(*value))
         }
         None => write(*value),
