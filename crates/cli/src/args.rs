@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use fantail_report::number::grouped;
 use fantail_report::predict::{self, MOST_BRANCHES, USUAL};
 
 use crate::simulate::args::{MergeArgs, SimulateArgs, jobs};
@@ -65,7 +66,7 @@ pub(crate) struct PredictArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// Number of like branches, 1 to 1,000,000,000.
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    #[arg(short, value_name = "N", value_parser = branches)]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call, like `p50=0.8s,p95=1.5s`.
@@ -129,7 +130,7 @@ pub(crate) struct PredictArgs {
     pub(crate) jobs: Option<u64>,
 
     /// The luck of simulated jobs: the same seed gives the same figures.
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     pub(crate) seed: u64,
 
     /// How to print the result.
@@ -154,6 +155,28 @@ pub(crate) struct PredictArgs {
     /// deadlines, `times` along anything else.
     #[arg(long, value_enum, requires = "plot", hide_possible_values = true)]
     pub(crate) view: Option<View>,
+}
+
+/// A whole number, like `100000` or `1e5`.
+pub(crate) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let of_float = || {
+        let number: f64 = text.parse().ok()?;
+        (number.fract() == 0.0 && (0.0..=most as f64).contains(&number)).then_some(number as u64)
+    };
+    let number = text.parse().ok().or_else(of_float).filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| {
+        format!("expected a whole number from {} to {}, like 1000 or 1e3", grouped(least), grouped(most))
+    })
+}
+
+/// A number of like branches.
+fn branches(text: &str) -> Result<u32, String> {
+    whole(text, 1, MOST_BRANCHES.into()).map(|n| n as u32)
+}
+
+/// What luck is drawn from.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// The name of what is written to standard output.
@@ -236,7 +259,7 @@ pub(crate) struct TuneArgs {
     pub(crate) plan: Option<String>,
 
     /// Number of like branches, 1 to 1,000,000,000.
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_BRANCHES)))]
+    #[arg(short, value_name = "N", value_parser = branches)]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call, as for `fantail predict`.

@@ -285,7 +285,7 @@ fn wrong_usage_says_what_is_right() {
         &["-n 8 beside the file plan.toml", "fantail predict plan.toml"],
     );
     fails(&["simulate", "-n", "8", "-s", "all"], 2, &["-n 8 with which latency? expected --latency <LAW>"]);
-    fails(&["predict", "-n", "0", "--latency", law], 2, &["0 is not in 1..=1000000000"]);
+    fails(&["predict", "-n", "0", "--latency", law], 2, &["expected a whole number from 1 to 1,000,000,000"]);
     fails(&["predict", "-n", "8", "--latncy", law], 2, &["a similar argument exists: '--latency'"]);
     fails(&["predikt"], 2, &["a similar subcommand exists: 'predict'"]);
     fails(&[], 2, &["Usage: fantail", "predict", "completions"]);

@@ -152,7 +152,11 @@ fn single_jobs_are_shown_as_lanes() {
 #[test]
 fn what_cannot_be_simulated_is_said() {
     fails(&["simulate"], 2, "simulate what?");
-    fails(&["simulate", "-n", "2", "-l", "exponential:mean=1s", "-j", "1.5"], 2, "no whole number");
+    fails(
+        &["simulate", "-n", "2", "-l", "exponential:mean=1s", "-j", "1.5"],
+        2,
+        "expected a whole number from 1 to 1,000,000,000,000",
+    );
     fails(&["simulate", INGESTION, "--jobs-range", "5..5", "--out", "x"], 2, "expected more than 5");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("plan.toml");

@@ -122,23 +122,26 @@ fn prices(rows: &[Row<'_>]) -> Vec<Column> {
     columns
 }
 
-/// Times with their units below each other.
+/// A time of each row.
 fn times(header: &str, rows: &[Row<'_>], get: &dyn Fn(&Figures) -> Result<Figure, String>) -> Column {
     let figures: Vec<Result<Figure, String>> = rows.iter().map(|(_, figures)| get(figures)).collect();
-    let values: Vec<f64> = figures.iter().flatten().map(|figure| figure.value).collect();
-    let mut middles = number::durations(&values).into_iter();
-    Column::of(Subject::Time, header, figures, |figure| time(&figure, middles.next().unwrap_or_default()))
+    let mut cells = durations(&figures.iter().flatten().copied().collect::<Vec<_>>()).into_iter();
+    Column::of(Subject::Time, header, figures, |_| cells.next().unwrap_or_default())
 }
 
-/// A time, which has three digits, in the words of its column.
-fn time(figure: &Figure, middle: String) -> String {
-    let lower = if let Method::Bounded { lower, .. } = figure.method { lower } else { figure.value };
-    ends(figure, lower, TIMES_APART)
-        .map_or(middle, |(lower, upper)| number::span(&number::duration(lower), &number::duration(upper)))
+/// Times, which have three digits, with their units below each other.
+pub(super) fn durations(figures: &[Figure]) -> Vec<String> {
+    let middles = number::durations(&figures.iter().map(|figure| figure.value).collect::<Vec<_>>());
+    let cell = |(figure, middle): (&Figure, String)| {
+        let lower = if let Method::Bounded { lower, .. } = figure.method { lower } else { figure.value };
+        ends(figure, lower, TIMES_APART)
+            .map_or(middle, |(lower, upper)| number::span(&number::duration(lower), &number::duration(upper)))
+    };
+    figures.iter().zip(middles).map(cell).collect()
 }
 
 /// A share, which has two digits of how far it is from 0 and 1.
-fn share(figure: Figure) -> String {
+pub(super) fn share(figure: Figure) -> String {
     let to_end = figure.value.min(1.0 - figure.value);
     ends(&figure, to_end, SHARES_APART).map_or_else(
         || number::percent(figure.value),
@@ -165,9 +168,9 @@ mod tests {
         let bounded =
             |lower: f64, value: f64, upper: f64| Figure { value, method: Method::Bounded { lower, upper } };
         let check_time = |lower, upper, shown: &str| {
-            assert_eq!(time(&bounded(lower, f64::midpoint(lower, upper), upper), "middle".to_owned()), shown);
+            assert_eq!(durations(&[bounded(lower, f64::midpoint(lower, upper), upper)]), [shown]);
         };
-        check_time(1.0, 1.005, "middle");
+        check_time(1.0, 1.005, "1.00 s");
         check_time(1.0, 1.5, "1.00–1.50 s");
         check_time(0.9, 1.5, "900 ms–1.50 s");
         check_time(1.0, f64::INFINITY, "≥ 1.00 s");

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
+use fantail_model::Figure;
 use fantail_report::text::fold;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{Column, Subject, columns};
+use super::columns::{Column, Subject, columns, durations, share};
 use super::notes::{add_dashes, notes};
 use crate::dashes::Dashes;
 use crate::{number, output};
@@ -70,11 +71,11 @@ fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, wi
     let words = |first: &str, word: fn(&Lever) -> &str| {
         std::iter::once(first.to_owned()).chain(levers.iter().map(|lever| word(lever).to_owned())).collect()
     };
-    let p99s: Vec<f64> = readouts().map(|readout| readout.p99).collect();
-    let shares = readouts().map(|readout| number::percent(readout.complete)).collect();
+    let p99s: Vec<Figure> = readouts().map(|readout| readout.p99).collect();
+    let shares = readouts().map(|readout| share(readout.complete)).collect();
     let mut columns = vec![
         Column::new(Subject::Name, "one change", words("none", |lever| &lever.change)),
-        Column::new(Subject::Time, "p99", number::durations(&p99s)),
+        Column::new(Subject::Time, "p99", durations(&p99s)),
         Column::new(Subject::Verdict, "complete", shares),
         Column::new(Subject::Words, "at the price of", words("", |lever| &lever.price)),
     ];

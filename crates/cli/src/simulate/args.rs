@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::args::Format;
+use crate::args::{Format, seed, whole};
 
 /// Plays many jobs of plans side by side, over virtual time.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) files: Vec<PathBuf>,
 
     /// Number of like branches, 1 to 1,000,000.
-    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(short, value_name = "N", value_parser = branches)]
     pub(crate) n: Option<u32>,
 
     /// Law of the latency of one call, as for `predict`.
@@ -42,7 +42,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) jobs: u64,
 
     /// The same seed gives the same figures, and all plans the same luck.
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    #[arg(long, value_name = "SEED", default_value_t = 1, value_parser = seed)]
     pub(crate) seed: u64,
 
     /// Threads, 1 to 1024; the figures are the same with any number [default: all cores].
@@ -109,30 +109,22 @@ Example:
 
 Exit codes: 0 merged, 1 failure, 2 usage or invalid input.";
 
+/// A number of like branches.
+fn branches(text: &str) -> Result<u32, String> {
+    whole(text, 1, 1_000_000).map(|n| n as u32)
+}
+
 /// The most jobs of one simulation.
 const MOST_JOBS: u64 = 1_000_000_000_000;
 
 /// A number of jobs, like `100000` or `1e5`.
 pub(crate) fn jobs(text: &str) -> Result<u64, String> {
-    match job(text)? {
-        0 => Err("expected at least 1".to_owned()),
-        jobs => Ok(jobs),
-    }
+    whole(text, 1, MOST_JOBS)
 }
 
 /// Numbers of jobs, like `0..5e5`.
 fn jobs_range(text: &str) -> Result<Range<u64>, String> {
     let (from, to) = text.split_once("..").ok_or("expected two numbers with .. between them, like 0..5e5")?;
-    let (from, to) = (job(from)?, job(to)?);
+    let (from, to) = (whole(from, 0, MOST_JOBS)?, whole(to, 0, MOST_JOBS)?);
     if from < to { Ok(from..to) } else { Err(format!("expected more than {from} after ..")) }
-}
-
-fn job(text: &str) -> Result<u64, String> {
-    let number = text.parse::<u64>().ok().or_else(|| {
-        let number: f64 = text.parse().ok()?;
-        (number.fract() == 0.0 && (0.0..=MOST_JOBS as f64).contains(&number)).then_some(number as u64)
-    });
-    number
-        .filter(|number| *number <= MOST_JOBS)
-        .ok_or_else(|| format!("`{text}` is no whole number from 0 to 1e12, like 100000 or 1e5"))
 }

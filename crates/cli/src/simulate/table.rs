@@ -22,7 +22,7 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         writeln!(text, "{}", fold(line, width, 2)).expect("a string takes every write");
     };
     if let (Some(n), Some(latency)) = (report.n, &report.latency) {
-        line(&format!("{} {latency}", number::count(n.into(), "branch", "branches, each")));
+        line(&format!("{} {latency}", number::count(n.into(), "branch,", "branches, each")));
     }
     let names = report.rows.iter().map(|row| printable(&row.name).width()).max().unwrap_or(0);
     for row in &report.rows {

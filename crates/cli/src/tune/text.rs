@@ -75,7 +75,7 @@ fn subjects(report: &Report) -> Vec<String> {
     let request = &report.request;
     let subject = match &request.origin {
         Origin::Like { n, latency, strategy } => {
-            let branches = number::count((*n).into(), "branch", "branches, each");
+            let branches = number::count((*n).into(), "branch,", "branches, each");
             let from = if strategy == "all" { String::new() } else { format!("; from {strategy}") };
             format!("{branches} {latency}{from}")
         }

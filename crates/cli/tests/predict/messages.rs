@@ -94,3 +94,19 @@ fn a_copy_that_the_deadline_moves_is_named() {
     let shown = succeeds(&[&folder.file("plan.toml", &plan)]).replace("\n  ", " ");
     assert!(shown.contains("A copy of a is due after 600 ms, not after p80"), "{shown}");
 }
+
+#[test]
+fn a_count_is_a_whole_number_however_it_is_written() {
+    let of = |n: &'static str| ["-n", n, "--latency", LOG_NORMAL];
+    assert_eq!(json(&of("1e3"))["n"], 1000);
+    for n in ["1.5", "1e10", "x", "nan", "0"] {
+        refuses(
+            &[&["-n", n][..], &of("8")[2..]].concat(),
+            &["expected a whole number from 1 to 1,000,000,000"],
+        );
+    }
+    refuses(
+        &[&of("8")[..], &["--seed", "x"]].concat(),
+        &["expected a whole number from 0 to 18446744073709551615"],
+    );
+}

@@ -5,7 +5,7 @@ mod shapes;
 mod traps;
 
 use fantail_core::{Plan, Time, WaitFor};
-use fantail_model::{Cancellation, Change, Dependence, Group, GroupedPlan, Level};
+use fantail_model::{Cancellation, Change, Dependence, Figure, Group, GroupedPlan, Level};
 use fantail_planfile::ShortForm;
 
 use super::report::Figures;
@@ -32,9 +32,9 @@ pub struct Explanation {
 #[derive(Clone, Copy)]
 pub struct Readout {
     /// Of the return time, in seconds.
-    pub p99: f64,
+    pub p99: Figure,
     /// The share of complete jobs.
-    pub complete: f64,
+    pub complete: Figure,
 }
 
 /// One change, and what it makes of the plan.
@@ -93,7 +93,8 @@ impl Subject<'_> {
     /// Whether jobs are ended by bounds of time rather than by answers, so that more complete jobs are what helps.
     fn is_cut(&self, base: Readout) -> bool {
         let bounded = |group: &Group| group.deadline.is_finite() || group.attempt_timeout.is_finite();
-        base.p99 >= self.plan.deadline || base.complete < 0.99 && self.plan.groups.iter().any(bounded)
+        base.p99.value >= self.plan.deadline
+            || base.complete.value < 0.99 && self.plan.groups.iter().any(bounded)
     }
 }
 
@@ -103,7 +104,7 @@ pub(super) fn explanation(subject: &Subject<'_>) -> Option<Explanation> {
     let median = subject.figures.law.quantile(Level::MEDIAN).ok()?.value;
     let reach = (100.0 * median).clamp(DAY, Time::LONGEST.as_secs_f64());
     let (levers, beyond): (Vec<Lever>, Vec<Lever>) =
-        levers(subject, base).into_iter().partition(|lever| lever.readout.p99 <= reach);
+        levers(subject, base).into_iter().partition(|lever| lever.readout.p99.value <= reach);
     Some(Explanation { base, levers, beyond_reach: beyond.len(), reach, traps: traps::traps(subject) })
 }
 
@@ -111,7 +112,7 @@ pub(super) fn explanation(subject: &Subject<'_>) -> Option<Explanation> {
 const DAY: f64 = 86_400.0;
 
 fn readout(law: &Solved) -> Option<Readout> {
-    Some(Readout { p99: law.quantile(above(0.01)).ok()?.value, complete: law.shares().ok()?.complete.value })
+    Some(Readout { p99: law.quantile(above(0.01)).ok()?, complete: law.shares().ok()?.complete })
 }
 
 fn above(share: f64) -> Level {
@@ -130,12 +131,12 @@ fn levers(subject: &Subject<'_>, base: Readout) -> Vec<Lever> {
     levers.extend(of_the_world(subject));
     let helps = |lever: &Lever| {
         let Readout { p99, complete } = lever.readout;
-        p99 < base.p99 * 0.999 || is_cut && complete > base.complete + 1e-6
+        p99.value < base.p99.value * 0.999 || is_cut && complete.value > base.complete.value + 1e-6
     };
     levers.retain(helps);
     let order = |a: &Lever, b: &Lever| {
-        let by_time = a.readout.p99.total_cmp(&b.readout.p99);
-        let by_share = b.readout.complete.total_cmp(&a.readout.complete);
+        let by_time = a.readout.p99.value.total_cmp(&b.readout.p99.value);
+        let by_share = b.readout.complete.value.total_cmp(&a.readout.complete.value);
         if is_cut { by_share.then(by_time) } else { by_time.then(by_share) }
     };
     levers.sort_by(order);

@@ -231,15 +231,15 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
 fn explained(explanation: &Explanation) -> Explained<'_> {
     fn lever(lever: &Lever) -> LeverEntry<'_> {
         let Lever { change, readout, price } = lever;
-        LeverEntry { change, p99_s: finite(readout.p99), complete: readout.complete, price }
+        LeverEntry { change, p99_s: finite(readout.p99.value), complete: readout.complete.value, price }
     }
     fn trap(trap: &Trap) -> TrapEntry<'_> {
         let figures = trap.figures.iter().map(|(name, figure)| (*name, finite(*figure))).collect();
         TrapEntry { trap: trap.name, text: &trap.text, figures }
     }
     Explained {
-        p99_s: finite(explanation.base.p99),
-        complete: explanation.base.complete,
+        p99_s: finite(explanation.base.p99.value),
+        complete: explanation.base.complete.value,
         levers: explanation.levers.iter().map(lever).collect(),
         levers_beyond_reach: explanation.beyond_reach,
         reach_s: explanation.reach,

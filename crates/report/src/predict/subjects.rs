@@ -11,7 +11,7 @@ use crate::{number, text};
 pub(crate) fn subjects(report: &Report) -> Vec<String> {
     if let Some(setting) = &report.setting {
         let branches = match setting.n {
-            Some(n) => number::count(n.into(), "branch", "branches, each"),
+            Some(n) => number::count(n.into(), "branch,", "branches, each"),
             None => "Branches, each".to_owned(),
         };
         let ends = [report.strategies.first(), report.strategies.last()];

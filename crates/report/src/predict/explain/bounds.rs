@@ -22,7 +22,7 @@ pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> 
     let mut levers = Vec::new();
     if plan.deadline.is_finite() {
         let deadline = match cut {
-            Some(base) if base.complete < 1.0 - CUT => returned(subject).max(plan.deadline * LATER),
+            Some(base) if base.complete.value < 1.0 - CUT => returned(subject).max(plan.deadline * LATER),
             Some(_) => plan.deadline * LATER,
             None => plan.deadline * SOONER,
         };

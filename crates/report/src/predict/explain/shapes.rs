@@ -80,7 +80,7 @@ pub(super) fn traps(subject: &Subject<'_>, form: &ShortForm) -> Vec<Trap> {
 fn sum(subject: &Subject<'_>, calls: u64) -> Option<Trap> {
     let [group] = subject.plan.groups.as_slice() else { return None };
     let call = group.law.quantile(above(0.01));
-    let p99 = readout(&subject.figures.law)?.p99;
+    let p99 = readout(&subject.figures.law)?.p99.value;
     let added = calls as f64 * call;
     (calls > 1 && added.is_finite() && subject.plan.deadline.is_infinite() && !subject.plan.has_copies()).then(|| Trap {
         name: "percentiles_do_not_add",
@@ -114,8 +114,8 @@ fn batch(subject: &Subject<'_>, size: u64) -> Option<Trap> {
 
 /// A tree whose nodes cost nothing is one barrier.
 fn tree(subject: &Subject<'_>) -> Option<Trap> {
-    let flat = readout(&Solved::Job(subject.plan.solve().ok()?))?.p99;
-    let p99 = readout(&subject.figures.law)?.p99;
+    let flat = readout(&Solved::Job(subject.plan.solve().ok()?))?.p99.value;
+    let p99 = readout(&subject.figures.law)?.p99.value;
     Some(Trap {
         name: "tree_is_one_barrier",
         text: format!(

@@ -179,7 +179,7 @@ fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
 fn tail(subject: &Subject<'_>) -> Option<Trap> {
     let far = above(0.001);
     let (fitted, complete) =
-        (subject.figures.law.quantile(far).ok()?.value, readout(&subject.figures.law)?.complete);
+        (subject.figures.law.quantile(far).ok()?.value, readout(&subject.figures.law)?.complete.value);
     let last = subject
         .percentiles
         .iter()
@@ -189,7 +189,7 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
         .fold(0.0, f64::max);
     let judged = FAMILIES.iter().filter_map(|(word, family)| {
         let job = subject.solve(&rival(subject, word)?)?;
-        Some((*family, job.quantile(far).ok()?.value, readout(&job)?.complete))
+        Some((*family, job.quantile(far).ok()?.value, readout(&job)?.complete.value))
     });
     let off = |time: f64| (time / fitted).ln().abs();
     let (family, p999, other_complete) = judged.max_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
