@@ -41,6 +41,8 @@ export interface Explained {
     readonly complete: number;
     readonly price: string;
   }[];
+  readonly levers_beyond_reach: number;
+  readonly reach_s: number;
   readonly traps: readonly { readonly trap: string; readonly text: string }[];
 }
 

@@ -1,6 +1,7 @@
 // What would help most, and what is easily misread: computed for the plan at hand.
 
 import { h } from "../dom.ts";
+import type { Explained } from "../face.ts";
 import { Problem } from "../model.ts";
 import { duration, percent } from "../text.ts";
 import type { Scene } from "./view.ts";
@@ -43,9 +44,19 @@ export class Explain {
       );
       this.#host.replaceChildren(
         h("table", { class: "levers" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows)),
+        ...rest(explained).map((text) => h("p", { class: "note" }, text)),
       );
       this.#traps.replaceChildren(...explained.traps.map(({ text }) => h("li", {}, text)));
       return true;
     };
   }
+}
+
+/** What the table leaves out. */
+function rest({ levers, levers_beyond_reach, reach_s }: Explained): string[] {
+  if (levers_beyond_reach > 0) {
+    const left = `leaves a p99 beyond ${duration(reach_s)}`;
+    return [levers.length > 0 ? `What else was tried ${left}, out of reach.` : `Nothing in reach helps: what was tried ${left}.`];
+  }
+  return levers.length > 0 ? [] : ["Nothing that was tried helps."];
 }
