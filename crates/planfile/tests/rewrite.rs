@@ -334,3 +334,27 @@ proptest! {
         prop_assert_eq!(old, new);
     }
 }
+
+/// Of a table that goes, what its author had to say stays.
+#[test]
+fn comments_of_a_table_that_goes_stay() {
+    let hedge = "# Measured in May.\n[plan.a.hedge] # copies\n# Never sooner:\nafter = \"1s\" # p95\nextra = \"5%\"\n\n";
+    let branch = "# The branches.\n[plan.a.branch]\nx = {}\n";
+    let dotted = "# Measured in May.\nhedge.after = \"1s\" # p95\n# Never more:\nhedge.extra = \"5%\"\n";
+    let plan = "[plan.a]\ndefaults = { repeatable = true }\n";
+    for text in [
+        format!("{plan}\n{hedge}{branch}"),
+        format!("{plan}\n{branch}\n{hedge}"),
+        format!("{plan}{dotted}\n{branch}"),
+    ] {
+        let new = changed(&text, |spec| {
+            fix(spec);
+            spec.branches.iter_mut().for_each(|branch| branch.hedge = None);
+            spec.hedge_budget = BudgetSpec::HEDGES;
+        });
+        for comment in text.lines().filter_map(|line| Some(&line[line.find('#')?..])) {
+            assert!(new.lines().any(|line| line.ends_with(comment)), "no {comment:?} in\n{new}");
+        }
+        assert!(!new.contains("hedge"), "{new}");
+    }
+}
