@@ -100,15 +100,9 @@ pub fn tuning(measure: Measure, share: f64) -> Tuning {
     let plan = GroupedPlan { groups, k: 5, at_least: 5, deadline: f64::INFINITY };
     let now = measure.of(&solved(&plan)).expect("integrals converge").expect("a figure of every plan");
     Tuning {
+        levers: Levers::copies(&plan, 1),
         plan,
         goals: vec![Goal { measure, relation: Relation::Below, bound: share * now }],
         price: Price::ExtraRequests,
-        levers: Levers {
-            deadline: false,
-            least_k: 5,
-            hedged: vec![true; 5],
-            most_copies: 1,
-            budget: f64::INFINITY,
-        },
     }
 }

@@ -132,16 +132,10 @@ fn a_goal_on_the_mean_is_kept_after_some_hundreds_of_plans() {
     let plan = GroupedPlan { groups, k: 5, at_least: 5, deadline: f64::INFINITY };
     let bound = 0.5 * plan.solve().unwrap().mean().unwrap().value;
     let tuning = Tuning {
+        levers: Levers::copies(&plan, 1),
         plan,
         goals: vec![Goal { measure: Measure::Mean, relation: Relation::Below, bound }],
         price: Price::ExtraRequests,
-        levers: Levers {
-            deadline: false,
-            least_k: 5,
-            hedged: vec![true; 5],
-            most_copies: 1,
-            budget: f64::INFINITY,
-        },
     };
     let tuned = tuning.run().unwrap();
     assert!(tuned.choice.unwrap().mean().unwrap().value < bound);

@@ -16,8 +16,7 @@ fn beyond(share: f64) -> Measure {
 }
 
 fn tuning(plan: GroupedPlan, goals: Vec<Goal>) -> Tuning {
-    let (hedged, least_k) = (vec![true; plan.groups.len()], plan.k);
-    let levers = Levers { deadline: false, least_k, hedged, most_copies: 1, budget: f64::INFINITY };
+    let levers = Levers::copies(&plan, 1);
     Tuning { plan, goals, price: Price::ExtraRequests, levers }
 }
 

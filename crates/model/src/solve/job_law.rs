@@ -387,7 +387,7 @@ impl JobLaw {
     }
 
     /// P(the job waits at `t`, given that one branch of `group` is open then).
-    pub(super) fn open_given(&self, group: usize, t: f64, side: Side) -> f64 {
+    pub(crate) fn open_given(&self, group: usize, t: f64, side: Side) -> f64 {
         if t < self.first_instant() && !self.may_be_unneeded(group) {
             return 1.0;
         }

@@ -1,28 +1,41 @@
 //! The copies that a search gives the branches of a group.
 
 use alloc::vec::Vec;
+use core::iter;
 
 use fantail_core::Time;
 
 use crate::solve::schedule;
-use crate::special::complement;
 use crate::{Group, Law, Level};
 
-/// So many copies, the first due after a delay and the others a gap apart.
+/// Copies of a branch: some at once, and some later, evenly spaced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Copies {
-    pub(super) count: usize,
-    /// Seconds from the start.
+    /// How many are due with the primary: a race.
+    pub(super) at_once: usize,
+    /// How many are due later.
+    pub(super) late: usize,
+    /// When the first of those is due, in seconds from the start.
     pub(super) first: f64,
-    /// Seconds.
+    /// Seconds from one of those to the next.
     pub(super) gap: f64,
 }
 
 impl Copies {
-    pub(super) const NONE: Copies = Copies { count: 0, first: 0.0, gap: 0.0 };
+    pub(super) const NONE: Copies = Copies::race(0);
+
+    pub(super) const fn race(at_once: usize) -> Copies {
+        Copies { at_once, late: 0, first: 0.0, gap: 0.0 }
+    }
+
+    /// How many there are.
+    pub(super) fn count(self) -> usize {
+        self.at_once + self.late
+    }
 
     pub(super) fn delays(self) -> impl Iterator<Item = f64> {
-        (0..self.count).map(move |i| self.first + i as f64 * self.gap)
+        let late = (0..self.late).map(move |i| self.first + i as f64 * self.gap);
+        iter::repeat_n(0.0, self.at_once).chain(late)
     }
 
     /// The group with these copies.
@@ -30,20 +43,47 @@ impl Copies {
         with_delays(group, self.delays().map(whole_nanos).collect())
     }
 
-    /// Expected copies of one branch while its job waits.
-    pub(super) fn expected(self, law: &Law) -> f64 {
-        self.delays().enumerate().map(|(i, at)| libm::exp(-self.hazard(law, at, i))).sum()
+    /// The same, or with one of a race as one that may be late; one where there is none.
+    pub(super) fn with_late(self) -> Copies {
+        if self.late > 0 { self } else { Copies { late: 1, ..Copies::race(self.at_once.saturating_sub(1)) } }
     }
 
-    /// `-ln P(an attempt has answered by t)`, of one branch.
-    pub(super) fn shortfall(self, law: &Law, t: f64) -> f64 {
-        complement(self.hazard(law, t, self.count))
+    /// The same, each so much earlier.
+    pub(super) fn scaled(self, factor: f64) -> Copies {
+        Copies { first: factor * self.first, gap: factor * self.gap, ..self }
+    }
+}
+
+/// When the attempts of a branch start while none of them answers: what its copies do under a deadline.
+pub(super) struct Attempts<'g> {
+    group: &'g Group,
+    pub(super) starts: Vec<f64>,
+}
+
+impl<'g> Attempts<'g> {
+    pub(super) fn new(group: &'g Group, copies: Copies, deadline: f64) -> Attempts<'g> {
+        let starts = schedule(&copies.on(group), deadline.min(group.deadline)).0;
+        Attempts { group, starts }
     }
 
-    /// Hazard at `t` of the primary and the copies before the one of index `before`.
-    fn hazard(self, law: &Law, t: f64, before: usize) -> f64 {
-        let copies = self.delays().take(before).filter(|delay| *delay < t);
-        law.hazard(t) + copies.map(|delay| law.hazard(t - delay)).sum::<f64>()
+    /// `-ln P(no answer by t)` of the first so many.
+    fn hazard_of(&self, attempts: usize, t: f64) -> f64 {
+        let started = self.starts[..attempts].iter().filter(|start| **start < t);
+        started.map(|start| self.group.law.hazard((t - start).min(self.group.attempt_timeout))).sum()
+    }
+
+    /// `-ln P(no answer by t)`.
+    pub(super) fn hazard(&self, t: f64) -> f64 {
+        self.hazard_of(self.starts.len(), t)
+    }
+
+    /// Expected copies, when `waited` gives P(the job still waits for the branch) at a time at which it has no answer.
+    pub(super) fn copies(&self, waited: impl Fn(f64) -> f64) -> f64 {
+        let copy = |i: usize| {
+            let start = self.starts[i];
+            libm::exp(-self.hazard_of(i, start)) * waited(start)
+        };
+        (1..self.starts.len()).map(copy).sum()
     }
 }
 
@@ -63,17 +103,11 @@ pub(super) fn with_delays(group: &Group, delays: Vec<f64>) -> Group {
     Group { delays, min_useful, ..group.clone() }
 }
 
-/// The group with those of these copies that are ever sent: not the last ones, for which the deadline leaves too little
-/// time. One that only a timeout before it brings forward is due while there is time.
-pub(super) fn only_sent(group: &Group, delays: Vec<f64>, deadline: f64) -> Group {
-    let all = with_delays(group, delays);
-    let deadline = deadline.min(group.deadline);
-    let sent = schedule(&all, deadline).0.len() - 1;
-    if sent == all.delays.len() {
-        return all;
-    }
-    let latest = deadline - all.min_useful;
-    with_delays(group, all.delays[..sent].iter().map(|delay| delay.min(latest)).collect())
+/// The group with those of these copies that are ever sent, their delays rounded down to so many digits: not the last ones,
+/// for which the deadline leaves too little time; and one that an attempt that times out brings forward is due then.
+pub(super) fn only_sent(group: &Group, copies: Copies, digits: u32, deadline: f64) -> Group {
+    let all = with_delays(group, copies.delays().map(|delay| few_digits(delay, digits)).collect());
+    with_delays(group, schedule(&all, deadline.min(group.deadline)).0.split_off(1))
 }
 
 /// The time that a copy after a delay needs where none is stated.

@@ -68,26 +68,32 @@ impl GroupedPlan {
 
 /// Deadlines are tried with as few digits as these, then with more.
 const FEWEST_DIGITS: u32 = 3;
+const MOST_SOUGHT: u32 = 8;
 /// How much more than with the latest deadline a plan may cost whose deadline has fewer digits.
 const READABLE: f64 = 1.01;
 /// Prices that differ by less than this, relative to the larger, are equal.
 const SAME_PRICE: f64 = 1e-6;
 
 impl Search<'_> {
-    /// The cheapest plan of a k, over the deadlines it may have. Of equally cheap ones the stated deadline is kept, else
-    /// the latest taken.
-    pub(super) fn best_deadline(&self, base: &GroupedPlan) -> Result<Option<JobLaw>, SolveError> {
+    /// The cheapest plan of all settings. As stated before with another deadline, and with fewer answers before with a
+    /// deadline that cuts some: what a job loses is worth more than what it need not wait for. Without a goal on time, a
+    /// deadline that may be another one is the earliest.
+    pub(super) fn cheapest(&self) -> Result<Option<JobLaw>, SolveError> {
         let limits_loss = |goal: &Goal| matches!(goal.measure, Measure::Complete | Measure::Failed);
         let free = self.tuning.levers.deadline && self.goals.iter().any(limits_loss);
         if free && !self.goals.iter().any(|goal| goal.measure.is_time()) {
-            return self.earliest(base);
+            let base = self.base(self.tuning.plan.k);
+            return Ok(match self.earliest(&base)? {
+                Some(job) => Some(job),
+                None => self.best_k(None)?,
+            });
         }
-        let mut best = self.best_copies(base)?;
-        if !free {
+        let mut best = self.best_k(None)?;
+        if !free || best.as_ref().is_some_and(|job| !job.plan().has_copies()) {
             return Ok(best);
         }
         for goal in self.goals.iter().filter(|goal| matches!(goal.measure, Measure::Quantile(_))) {
-            let Some(found) = self.latest_within(base, goal)? else { continue };
+            let Some(found) = self.latest_within(goal)? else { continue };
             let cheaper = |job: &JobLaw| self.price(&found) < self.price(job) * (1.0 - SAME_PRICE);
             if best.as_ref().is_none_or(cheaper) {
                 best = Some(found);
@@ -97,16 +103,18 @@ impl Search<'_> {
     }
 
     /// The cheapest plan with the latest deadline at which a return keeps the goal, in few digits.
-    fn latest_within(&self, base: &GroupedPlan, goal: &Goal) -> Result<Option<JobLaw>, SolveError> {
+    fn latest_within(&self, goal: &Goal) -> Result<Option<JobLaw>, SolveError> {
         let latest = goal.latest().as_secs_f64();
-        let with = |deadline: f64| self.best_copies(&base.with_deadline(deadline));
-        let Some(finest) = with(latest)? else { return Ok(None) };
+        let Some(finest) = self.best_k(Some(latest))? else { return Ok(None) };
         let most = self.price(&finest) * READABLE;
-        for digits in FEWEST_DIGITS..=8 {
+        for digits in FEWEST_DIGITS..=MOST_SOUGHT {
             let deadline = few_digits(latest, digits);
+            let same = self.solve(&finest.plan().with_deadline(deadline))?;
+            if deadline > 0.0 && self.keeps(&same)? && self.price(&same) <= most {
+                return Ok(Some(same));
+            }
             if deadline > 0.0
-                && let Some(job) = with(deadline)?
-                && self.price(&job) <= most
+                && let Some(job) = self.best_k(Some(deadline))?.filter(|job| self.price(job) <= most)
             {
                 return Ok(Some(job));
             }
@@ -121,7 +129,7 @@ impl Search<'_> {
         let for_share = |share: f64| plain.deadline_for(Level::above((1.0 - share).clamp(0.0, 1.0))?);
         let mut high = for_share(1.0 - ALMOST_NONE)?.min(Time::LONGEST.as_secs_f64());
         if !self.keeps(&with(high)?)? {
-            return self.best_copies(base);
+            return Ok(None);
         }
         let mut low = 1e-9;
         for goal in self.goals.iter().filter(|goal| goal.measure == Measure::Complete) {

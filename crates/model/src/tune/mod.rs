@@ -4,27 +4,33 @@
 //! price), and so do the deadline and k unless [`Levers`] free them. What it looks for is cheap to judge: whether a
 //! quantile keeps its bound is one evaluation of the job's law at that bound, and expected copies are sums.
 //!
-//! - **Copies.** For a number of copies and a gap between them, quality falls as the first delay grows and so does the
-//!   price: the best delay is the latest that keeps the goals, one root.
+//! - **Copies.** For a number of copies, some at once and the others a gap apart, quality falls as the delay grows and so
+//!   does the price: the best delay is the latest that keeps the goals, one root. Busy time alone does not fall with it:
+//!   with a bound on it, shorter delays are tried.
 //! - **Different branches.** With a price on lateness, each branch has its own best copies (the sum and the product
 //!   over branches separate); the price on lateness is the one root. Every delay is then moved as late as the goals
-//!   allow.
+//!   allow. Whatever is found with fewer copies is a candidate with more.
 //! - **Deadline.** A later one completes more jobs, so it is the latest that keeps the goals on time; without such a
 //!   goal it is the earliest that keeps the others.
 //! - **First k.** Fewer answers are never dearer: the largest k that needs no copies, else the smallest allowed.
+//!
+//! Work is counted, and a search that has done its share of seconds ends with what it has.
 
 mod copies;
 mod deadline;
 mod frontier;
 mod goal;
+mod meter;
 mod search;
 mod several;
 
 pub use goal::{Goal, Measure, Relation};
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::{GroupedPlan, JobLaw, SolveError};
+use meter::Meter;
 use search::Search;
 
 /// What the cheapest plan is the cheapest in.
@@ -51,6 +57,22 @@ pub struct Levers {
     /// What a budget pays for: the most copies after a delay, per primary. Infinite where none is stated, which is as 1: no
     /// budget pays for more. A race needs none.
     pub budget: f64,
+    /// The most extra requests, per primary, races included; infinite for no bound.
+    pub most_extra: f64,
+}
+
+impl Levers {
+    /// Up to so many copies of any branch of a plan, whatever they cost; everything else is held.
+    pub fn copies(plan: &GroupedPlan, most_copies: usize) -> Levers {
+        Levers {
+            deadline: false,
+            least_k: plan.k,
+            hedged: vec![true; plan.groups.len()],
+            most_copies,
+            budget: f64::INFINITY,
+            most_extra: f64::INFINITY,
+        }
+    }
 }
 
 /// A question: which plan keeps the goals at the least price.
@@ -60,11 +82,12 @@ pub struct Levers {
 /// use fantail_model::{Group, GroupedPlan, Law, Level};
 ///
 /// let call = Law::from_percentiles(&[(0.5, 0.8), (0.95, 1.5), (0.99, 2.4)])?.law;
+/// let plan = GroupedPlan::all(Group::new(5, call));
 /// let tuning = Tuning {
-///     plan: GroupedPlan::all(Group::new(5, call)),
+///     levers: Levers::copies(&plan, 1),
+///     plan,
 ///     goals: vec![Goal { measure: Measure::Quantile(Level::above(0.01)?), relation: Relation::Below, bound: 2.5 }],
 ///     price: Price::ExtraRequests,
-///     levers: Levers { deadline: false, least_k: 5, hedged: vec![true], most_copies: 1, budget: f64::INFINITY },
 /// };
 /// let job = tuning.run()?.choice.expect("one copy is enough");
 /// assert!(job.plan().groups[0].delays[0] > 1.5 && job.extra_requests() < 0.05);
@@ -88,7 +111,8 @@ pub struct Tuned {
     /// The cheapest plan found that keeps every goal; `None` when none was found. Among equally cheap ones that with the
     /// largest k and the most complete jobs; without a goal on time, the fastest.
     ///
-    /// It is at most 2 % dearer than the cheapest there is with evenly spaced copies, 1 % of it for delays of few digits.
+    /// For like branches it is at most 2 % dearer than the cheapest there is with late copies that are evenly spaced, 1 % of
+    /// it for delays of few digits.
     pub choice: Option<JobLaw>,
     /// Without a choice, what can be had of each goal, in their order.
     pub attainable: Vec<Attainable>,
@@ -99,6 +123,9 @@ pub struct Tuned {
     pub frontier_of: Measure,
     /// How many plans were solved.
     pub evaluations: u64,
+    /// Whether judging plans took so much work that some were not looked at: a cheaper one, or one at all, may be among
+    /// them.
+    pub cut_short: bool,
 }
 
 /// The best figure that can be had of a goal's measure.
@@ -118,12 +145,16 @@ impl Tuning {
     /// not fit the plan, and for goals from the side that is worse.
     pub fn run(&self) -> Result<Tuned, SolveError> {
         self.check()?;
-        let search = Search::new(self, &self.goals);
+        let meter = Meter::default();
+        let search = Search::new(self, &self.goals, &meter);
         let choice = search.cheapest()?;
-        let attainable =
-            if choice.is_some() { Vec::new() } else { frontier::attainable(self, search.evaluations())? };
+        let attainable = if choice.is_some() { Vec::new() } else { frontier::attainable(self, &meter)? };
+        let shown = Meter::default();
+        let search = Search::new(self, &self.goals, &shown);
         let (frontier_of, frontier) = frontier::frontier(&search, choice.as_ref())?;
-        Ok(Tuned { choice, attainable, frontier, frontier_of, evaluations: search.evaluations().get() })
+        meter.join(&shown);
+        let (evaluations, cut_short) = (meter.plans(), meter.cut_short());
+        Ok(Tuned { choice, attainable, frontier, frontier_of, evaluations, cut_short })
     }
 
     /// The cheapest plan alone, as [`Tuned::choice`].
@@ -132,7 +163,7 @@ impl Tuning {
     /// As for [`Tuning::run`].
     pub fn cheapest(&self) -> Result<Option<JobLaw>, SolveError> {
         self.check()?;
-        Search::new(self, &self.goals).cheapest()
+        Search::new(self, &self.goals, &Meter::default()).cheapest()
     }
 
     fn check(&self) -> Result<(), SolveError> {

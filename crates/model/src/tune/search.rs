@@ -2,23 +2,26 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::cmp::Reverse;
 
-use super::copies::{Copies, MOST_DIGITS, few_digits, only_sent};
-use super::several::paths;
+use super::copies::{Copies, MOST_DIGITS, only_sent};
+use super::meter::Meter;
 use super::{Goal, Measure, Price, Tuning};
 use crate::numeric::bracketed_root;
-use crate::{GroupedPlan, JobLaw, SolveError};
+use crate::{Group, GroupedPlan, JobLaw, SolveError};
 
 /// One run over a question, with the goals that count in it.
 pub(super) struct Search<'t> {
     pub(super) tuning: &'t Tuning,
     pub(super) goals: &'t [Goal],
-    evaluations: Cell<u64>,
-    /// How much work it is to judge a plan, in terms of a sum.
-    work: f64,
+    pub(super) meter: &'t Meter,
+    /// How much work it is to tell how far a plan is from the goals, and whether it keeps them, in terms of a sum.
+    distance: f64,
+    check: f64,
 }
+
+/// The copies of each group, with what they cost.
+pub(super) type Priced = (f64, Vec<Copies>);
 
 /// How many gaps between copies are tried, evenly over the time there is.
 const GAPS: usize = 12;
@@ -28,40 +31,41 @@ const GOLDEN_STEPS: usize = 12;
 const READABLE: f64 = 1.01;
 /// The fewest digits of a delay.
 const FEWEST_DIGITS: u32 = 2;
+/// Delays below so much of the time in which copies make a difference are none.
+const NEGLIGIBLE: f64 = 1e-6;
 /// Plans that are judged for the latest time of a copy.
-const ROOT: usize = 16;
+pub(super) const ROOT: usize = 16;
 /// Groups up to this many are moved one by one.
-const MOST_MOVED: usize = 32;
-/// Groups up to this many trade delays, each two of them.
-const MOST_TRADED: usize = 4;
-/// Delays of the one that are tried, evenly in time, and evenly in its hazard up to the latest.
-const TRADES: usize = 32;
-const LATEST_TRADED: f64 = 10.0;
+pub(super) const MOST_MOVED: usize = 64;
+/// Up to so many copies are tried with any number of them at once; more with none or all but one.
+const MOST_MIXED: usize = 3;
 
 impl<'t> Search<'t> {
-    pub(super) fn new(tuning: &'t Tuning, goals: &'t [Goal]) -> Search<'t> {
-        /// Evaluations of a job's law that a root takes, and an integral.
-        const ROOT: f64 = 40.0;
+    pub(super) fn new(tuning: &'t Tuning, goals: &'t [Goal], meter: &'t Meter) -> Search<'t> {
+        /// Evaluations of a job's law that it takes to solve it and read a few shares, to find a quantile, and to integrate.
+        const SHARES: f64 = 4.0;
+        const QUANTILE: f64 = 40.0;
         const INTEGRAL: f64 = 1_000.0;
-        let integrates = |goal: &Goal| matches!(goal.measure, Measure::Mean | Measure::ExtraBusy);
-        let times = if goals.iter().any(integrates) { INTEGRAL } else { ROOT };
+        let integral = |goal: &Goal| matches!(goal.measure, Measure::Mean | Measure::ExtraBusy);
+        let sum = |of: &dyn Fn(&Goal) -> f64| SHARES + goals.iter().map(of).sum::<f64>();
+        let distance = sum(&|goal| if goal.measure == Measure::Mean { INTEGRAL } else { 1.0 });
+        let check = sum(&|goal| if integral(goal) { INTEGRAL } else { QUANTILE });
         let one = tuning.plan.without_copies().solve().map_or(f64::INFINITY, |job| job.work());
-        Search { tuning, goals, evaluations: Cell::new(0), work: times * one }
+        Search { tuning, goals, meter, distance: one * distance, check: one * check }
     }
 
-    /// Whether so many plans more may be judged for a plan that is a little cheaper: some seconds' work.
+    /// Whether so many plans more may be judged.
     pub(super) fn affords(&self, plans: usize) -> bool {
-        const MOST_TERMS: f64 = 1.5e9;
-        plans as f64 * self.work <= MOST_TERMS
+        self.meter.affords(plans as f64 * self.distance)
     }
 
-    /// How many plans were solved.
-    pub(super) fn evaluations(&self) -> &Cell<u64> {
-        &self.evaluations
+    /// Whether so many plans more may be judged for a plan that is a little cheaper.
+    pub(super) fn has_room(&self, plans: usize) -> bool {
+        self.meter.has_room(plans as f64 * self.distance)
     }
 
     pub(super) fn solve(&self, plan: &GroupedPlan) -> Result<JobLaw, SolveError> {
-        self.evaluations.set(self.evaluations.get() + 1);
+        self.meter.count_plan();
         plan.solve()
     }
 
@@ -74,13 +78,41 @@ impl<'t> Search<'t> {
 
     /// How far a job is from the goals that prices are paid for.
     fn excess(&self, job: &JobLaw) -> Result<f64, SolveError> {
+        self.meter.add(self.distance);
         let paid_for = self.goals.iter().filter(|goal| !goal.measure.is_price());
         paid_for.map(|goal| goal.excess(job)).try_fold(f64::NEG_INFINITY, |most, one| Ok(most.max(one?)))
     }
 
-    /// Whether a budget pays for the copies after a delay: at most one a primary, whatever is stated.
+    /// Whether copies are enough for the goals that prices are paid for.
+    pub(super) fn is_enough(&self, base: &GroupedPlan, profile: &[Copies]) -> Result<bool, SolveError> {
+        Ok(self.excess(&self.solve(&with(base, profile))?)? <= 0.0)
+    }
+
+    /// Whether the levers allow the copies: a budget pays for those after a delay, at most one a primary whatever is stated.
     pub(super) fn is_paid_for(&self, job: &JobLaw) -> bool {
-        job.delayed_copies() <= self.tuning.levers.budget.min(1.0) * (1.0 + 1e-6) * job.n() as f64
+        let levers = &self.tuning.levers;
+        let within = |copies: f64, share: f64| copies <= share * (1.0 + 1e-6) * job.n() as f64;
+        within(job.delayed_copies(), levers.budget.min(1.0))
+            && (levers.most_extra.is_infinite()
+                || within(job.extra_requests() * job.n() as f64, levers.most_extra))
+    }
+
+    /// Whether a job keeps the bounds on what it costs beside its price.
+    pub(super) fn is_within_bounds(&self, job: &JobLaw) -> bool {
+        let bounds = self.goals.iter().filter(|goal| match goal.measure {
+            Measure::ExtraRequests => self.tuning.price == Price::Cost,
+            Measure::Cost => self.tuning.price == Price::ExtraRequests,
+            _ => false,
+        });
+        let kept =
+            |goal: &Goal| goal.measure.of(job).is_ok_and(|figure| figure.is_some_and(|f| goal.is_met(f)));
+        self.is_paid_for(job) && bounds.into_iter().all(kept)
+    }
+
+    /// The figure of a job, as work.
+    pub(super) fn read(&self, measure: Measure, job: &JobLaw) -> Result<Option<f64>, SolveError> {
+        self.meter.add(self.check);
+        measure.of(job)
     }
 
     /// Whether a job keeps every goal, by its figures, and the budget.
@@ -88,6 +120,7 @@ impl<'t> Search<'t> {
         if !self.is_paid_for(job) {
             return Ok(false);
         }
+        self.meter.add(self.check);
         for goal in self.goals {
             if !goal.measure.of(job)?.is_some_and(|figure| goal.is_met(figure)) {
                 return Ok(false);
@@ -102,48 +135,60 @@ impl<'t> Search<'t> {
         GroupedPlan { k, at_least: plan.at_least.min(k), ..plan }
     }
 
-    /// The cheapest plan of all settings.
-    pub(super) fn cheapest(&self) -> Result<Option<JobLaw>, SolveError> {
-        let (least, most) = (self.tuning.levers.least_k, self.tuning.plan.k);
-        let best = self.best_deadline(&self.base(most))?;
-        if least == most || best.as_ref().is_some_and(|job| !job.plan().has_copies()) {
-            return Ok(best);
+    /// The cheapest plan over k: the largest that needs no copies; if all do, the smallest, since fewer answers are never
+    /// dearer. With another deadline than the stated one, if one is given.
+    pub(super) fn best_k(&self, deadline: Option<f64>) -> Result<Option<JobLaw>, SolveError> {
+        let base = |k: u64| match deadline {
+            Some(deadline) => self.base(k).with_deadline(deadline),
+            None => self.base(k),
+        };
+        let plain = |k: u64| -> Result<Option<JobLaw>, SolveError> {
+            let job = self.solve(&base(k).without_copies())?;
+            Ok(if self.keeps(&job)? { Some(job) } else { None })
+        };
+        let (mut low, mut high) = (self.tuning.levers.least_k, self.tuning.plan.k);
+        if let Some(job) = plain(high)? {
+            return Ok(Some(job));
         }
-        // Fewer answers are never dearer.
-        let Some(mut cheapest) = self.best_deadline(&self.base(least))? else { return Ok(best) };
-        let (mut low, mut high) = (least, most);
-        while high - low > 1 && !cheapest.plan().has_copies() {
+        let least = if low < high { plain(low)? } else { None };
+        let Some(mut largest) = least else {
+            let fewest = self.best_copies(&base(low))?;
+            return if fewest.is_none() && low < high { self.best_copies(&base(high)) } else { Ok(fewest) };
+        };
+        while high - low > 1 {
             let middle = low.midpoint(high);
-            match self.best_deadline(&self.base(middle))? {
-                Some(job) if !job.plan().has_copies() => (low, cheapest) = (middle, job),
-                _ => high = middle,
+            match plain(middle)? {
+                Some(job) => (low, largest) = (middle, job),
+                None => high = middle,
             }
         }
-        Ok(Some(cheapest))
+        Ok(Some(largest))
     }
 
-    /// The cheapest plan with this deadline and k.
+    /// The cheapest plan with this deadline and k, which needs copies.
     pub(super) fn best_copies(&self, base: &GroupedPlan) -> Result<Option<JobLaw>, SolveError> {
-        let plain = self.solve(&base.without_copies())?;
-        if self.keeps(&plain)? {
-            return Ok(Some(plain));
-        }
         let hedged = self.hedged();
-        let mut found = match hedged.as_slice() {
+        let mut found = self.races(base, &hedged)?;
+        match hedged.as_slice() {
             [] => return Ok(None),
-            [group] => self.one_group(base, *group)?,
-            _ => self.several_groups(base, &hedged)?,
-        };
-        found.extend(self.races(base, &hedged)?);
+            [group] => found.extend(self.one_group(base, *group)?),
+            _ => self.several_groups(base, &hedged, &mut found)?,
+        }
+        if self.goals.iter().any(|goal| goal.measure == Measure::ExtraBusy) {
+            found = self.less_busy(base, found)?;
+        }
         // The fewest copies among those that are about as cheap.
         let least = found.iter().map(|(price, _)| *price).fold(f64::INFINITY, f64::min);
         let rank = |price: f64, profile: &[Copies]| {
-            let most = profile.iter().map(|copies| copies.count).max();
+            let most = profile.iter().map(|copies| copies.count()).max();
             if price <= READABLE * least { (0, most) } else { (1, None) }
         };
         found.sort_by(|(a, x), (b, y)| rank(*a, x).cmp(&rank(*b, y)).then(a.total_cmp(b)));
+        found.dedup_by(|a, b| a.1 == b.1);
         for (price, profile) in found {
-            if let Some(job) = self.readable(base, &profile, price)? {
+            // What is dearer is there for a bound that the cheapest break.
+            let most = READABLE * if price <= READABLE * least { least } else { price };
+            if let Some(job) = self.readable(base, &profile, most)? {
                 return Ok(Some(job));
             }
         }
@@ -157,91 +202,141 @@ impl<'t> Search<'t> {
         (0..self.tuning.plan.groups.len()).filter(may).collect()
     }
 
-    /// For each number of copies and gap the latest delay that keeps the goals, with its price.
-    fn one_group(&self, base: &GroupedPlan, group: usize) -> Result<Vec<(f64, Vec<Copies>)>, SolveError> {
+    /// For each number of copies, how many of them go out at once and the gap between the others, the latest first delay that
+    /// keeps the goals, with its price.
+    pub(super) fn one_group(&self, base: &GroupedPlan, group: usize) -> Result<Vec<Priced>, SolveError> {
         let mut found = Vec::new();
-        let horizon = self.horizon(base);
-        let step = horizon / GAPS as f64;
+        let step = self.horizon(base) / GAPS as f64;
         for count in 1..=self.tuning.levers.most_copies {
-            let with_gap = |gap: f64| self.latest(base, group, Copies { count, first: 0.0, gap });
-            let mut best: Option<(f64, f64)> = None;
-            for gap in (0..if count == 1 { 1 } else { GAPS }).map(|i| step * i as f64) {
-                if let Some((price, profile)) = with_gap(gap)? {
-                    found.push((price, profile));
-                    best = best.filter(|(least, _)| *least <= price).or(Some((price, gap)));
+            for at_once in
+                (0..count).filter(|at_once| count <= MOST_MIXED || [0, count - 1].contains(at_once))
+            {
+                let late = count - at_once;
+                let with_gap = |gap: f64| self.latest(base, group, Copies { at_once, late, first: 0.0, gap });
+                let mut best: Option<(f64, f64)> = None;
+                for gap in (0..if late == 1 { 1 } else { GAPS }).map(|i| step * i as f64) {
+                    if !found.is_empty() && !self.affords(ROOT) {
+                        return Ok(found);
+                    }
+                    if let Some((price, profile)) = with_gap(gap)? {
+                        found.push((price, profile));
+                        best = best.filter(|(least, _)| *least <= price).or(Some((price, gap)));
+                    }
                 }
-            }
-            if let Some((_, gap)) = best.filter(|_| count > 1) {
-                found.extend(golden((gap - step).max(0.0), gap + step, with_gap)?);
+                if let Some((_, gap)) = best.filter(|_| late > 1 && self.has_room(GOLDEN_STEPS * ROOT)) {
+                    found.extend(golden((gap - step).max(0.0), gap + step, with_gap)?);
+                }
             }
         }
         Ok(found)
     }
 
-    /// Races that keep the goals, of few copies in each group, and the same with every gap as long as it may be. No budget
-    /// limits the copies at the start, so that these may be had where copies after a delay would be too many.
-    fn races(&self, base: &GroupedPlan, hedged: &[usize]) -> Result<Vec<(f64, Vec<Copies>)>, SolveError> {
-        let keeps =
-            |profile: &[Copies]| Ok::<_, SolveError>(self.excess(&self.solve(&with(base, profile))?)? <= 0.0);
+    /// Races that keep the goals, of few copies in each group. No budget limits the copies at the start, so that these may
+    /// be had where copies after a delay would be too many.
+    fn races(&self, base: &GroupedPlan, hedged: &[usize]) -> Result<Vec<Priced>, SolveError> {
         let mut order = hedged.to_vec();
         order.sort_by_key(|group| Reverse(base.groups[*group].count));
         let mut found = Vec::new();
         for count in 1..=self.tuning.levers.most_copies {
             let mut profile = vec![Copies::NONE; base.groups.len()];
             for &group in hedged {
-                profile[group].count = count;
+                profile[group] = Copies::race(count);
             }
-            if !keeps(&profile)? {
+            if !self.is_enough(base, &profile)? {
                 continue;
             }
             for &group in order.iter().filter(|_| (2..=MOST_MOVED).contains(&hedged.len())) {
-                while profile[group].count > 0 {
-                    profile[group].count -= 1;
-                    if !keeps(&profile)? {
-                        profile[group].count += 1;
+                while profile[group].at_once > 0 && self.has_room(1) {
+                    profile[group].at_once -= 1;
+                    if !self.is_enough(base, &profile)? {
+                        profile[group].at_once += 1;
                         break;
                     }
                 }
             }
             found.push(self.priced(base, profile.clone())?);
-            for &group in order.iter().filter(|_| hedged.len() <= MOST_MOVED) {
-                let copies = profile[group];
-                if copies.count > 1 {
-                    self.latest_of(base, &mut profile, group, 0.0, |gap| Copies { gap, ..copies })?;
+            // One copy of each race as late as it may be.
+            for &group in order.iter().filter(|_| hedged.len() <= MOST_MOVED && self.has_room(ROOT)) {
+                let copies = profile[group].with_late();
+                if copies.at_once > 0 {
+                    self.latest_of(base, &mut profile, group, 0.0, |first| Copies { first, ..copies })?;
                 }
             }
-            found.push(self.priced(base, profile)?);
-            // More copies of all would be fewer of each again.
+            found.push(self.priced(base, profile.clone())?);
             if hedged.len() > 1 {
+                if self.has_room(hedged.len() * ROOT) {
+                    self.move_all_later(base, &mut profile, hedged)?;
+                    found.push(self.priced(base, profile)?);
+                }
+                // More copies of all would be fewer of each again.
                 break;
             }
         }
         Ok(found)
     }
 
+    /// Of profiles those that keep a goal on busy time, which is not the least with the latest copies: the others with all
+    /// delays shorter by the same factor, the longest that keeps it. Those that none does are left out.
+    fn less_busy(&self, base: &GroupedPlan, found: Vec<Priced>) -> Result<Vec<Priced>, SolveError> {
+        const STEPS: usize = 24;
+        const HALVINGS: usize = 10;
+        let mut kept = Vec::new();
+        for (price, profile) in found {
+            let scaled = |factor: f64| profile.iter().map(|copies| copies.scaled(factor)).collect::<Vec<_>>();
+            let keeps = |factor: f64| self.keeps(&self.solve(&with(base, &scaled(factor)))?);
+            if keeps(1.0)? {
+                kept.push((price, profile));
+                continue;
+            }
+            if !self.affords(0) {
+                continue;
+            }
+            let (mut low, mut high) = (None, 1.0);
+            for factor in (0..STEPS).rev().map(|i| i as f64 / STEPS as f64) {
+                if keeps(factor)? {
+                    low = Some(factor);
+                    break;
+                }
+                high = factor;
+            }
+            let Some(mut low) = low else { continue };
+            for _ in 0..HALVINGS {
+                let middle = f64::midpoint(low, high);
+                if keeps(middle)? { low = middle } else { high = middle }
+            }
+            kept.push(self.priced(base, scaled(low))?);
+        }
+        Ok(kept)
+    }
+
     /// The copies with the latest first delay that keeps the goals, and their price.
-    fn latest(
-        &self,
-        base: &GroupedPlan,
-        group: usize,
-        copies: Copies,
-    ) -> Result<Option<(f64, Vec<Copies>)>, SolveError> {
+    fn latest(&self, base: &GroupedPlan, group: usize, copies: Copies) -> Result<Option<Priced>, SolveError> {
         let mut profile = vec![Copies::NONE; base.groups.len()];
         profile[group] = copies;
-        if self.excess(&self.solve(&with(base, &profile))?)? > 0.0 {
+        if !self.is_enough(base, &profile)? {
             return Ok(None);
         }
         self.move_later(base, &mut profile, group)?;
         self.priced(base, profile).map(Some)
     }
 
-    /// Moves the copies of a group as late as the goals allow, which are kept as it is; drops them if that is allowed.
-    fn move_later(&self, base: &GroupedPlan, profile: &mut [Copies], group: usize) -> Result<(), SolveError> {
+    /// Moves the late copies of a group as late as the goals allow, which are kept as it is; drops what that allows.
+    pub(super) fn move_later(
+        &self,
+        base: &GroupedPlan,
+        profile: &mut [Copies],
+        group: usize,
+    ) -> Result<(), SolveError> {
         let copies = profile[group];
-        profile[group] = Copies::NONE;
-        if self.excess(&self.solve(&with(base, profile))?)? <= 0.0 {
-            return Ok(());
+        let fewer = [Copies::NONE, Copies::race(copies.at_once)];
+        for fewer in &fewer[..if copies.at_once > 0 && copies.late > 0 { 2 } else { 1 }] {
+            profile[group] = *fewer;
+            if self.is_enough(base, profile)? {
+                return Ok(());
+            }
         }
+        // One of a race has yet to be late.
+        let copies = copies.with_late();
         self.latest_of(base, profile, group, copies.first, |first| Copies { first, ..copies })
     }
 
@@ -267,12 +362,33 @@ impl<'t> Search<'t> {
             }
             excess
         });
-        profile[group] = copies(kept);
+        // A delay that is nothing beside the time at stake is none.
+        profile[group] = copies(if kept < NEGLIGIBLE * self.horizon(base) { low } else { kept });
         failure.map_or(Ok(()), Err)
     }
 
+    /// Every group moved as late as the goals allow, the dearest first.
+    pub(super) fn move_all_later(
+        &self,
+        base: &GroupedPlan,
+        profile: &mut [Copies],
+        hedged: &[usize],
+    ) -> Result<(), SolveError> {
+        let job = self.solve(&with(base, profile))?;
+        let mut order: Vec<(f64, usize)> = hedged
+            .iter()
+            .filter(|group| profile[**group].count() > 0)
+            .map(|&group| (base.groups[group].count as f64 * job.copies(group), group))
+            .collect();
+        order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        for (_, group) in order {
+            self.move_later(base, profile, group)?;
+        }
+        Ok(())
+    }
+
     /// No copy after it makes a difference to a goal.
-    fn horizon(&self, base: &GroupedPlan) -> f64 {
+    pub(super) fn horizon(&self, base: &GroupedPlan) -> f64 {
         let time = |goal: &Goal| match goal.measure {
             Measure::Quantile(_) => goal.bound,
             // In the mean every job counts; few are later than so many means.
@@ -283,130 +399,16 @@ impl<'t> Search<'t> {
         if base.deadline.is_finite() { base.deadline } else { latest }
     }
 
-    /// For each goal the profile on its path that just keeps all goals, and for each group its copies alone; then every
-    /// group moved as late as it may, and the cheapest of these traded between pairs of groups.
-    fn several_groups(
-        &self,
-        base: &GroupedPlan,
-        hedged: &[usize],
-    ) -> Result<Vec<(f64, Vec<Copies>)>, SolveError> {
-        let mut found = Vec::new();
-        for path in paths(self, base, hedged) {
-            let keeps = |profile: &[Copies]| Ok(self.excess(&self.solve(&with(base, profile))?)? <= 0.0);
-            let Some(mut profile) = path.first(keeps)? else { continue };
-            if hedged.len() <= MOST_MOVED && self.affords(hedged.len() * ROOT) {
-                self.move_all_later(base, &mut profile, hedged)?;
-            }
-            found.push(self.priced(base, profile)?);
-        }
-        let most = self.tuning.levers.most_copies;
-        // One copy is a root; of more, gaps are tried.
-        let roots = 1 + most.saturating_sub(1) * (GAPS + GOLDEN_STEPS);
-        if hedged.len() <= MOST_MOVED && self.affords(hedged.len() * roots * ROOT) {
-            for &group in hedged {
-                found.extend(self.one_group(base, group)?);
-            }
-        }
-        let cheapest =
-            found.iter().min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, profile)| profile.clone());
-        let trades = hedged.len() * hedged.len() * TRADES * ROOT;
-        if let Some(profile) = cheapest.filter(|_| hedged.len() <= MOST_TRADED && self.affords(trades)) {
-            found.push(self.traded(base, profile, hedged)?);
-        }
-        Ok(found)
-    }
-
-    /// Every group moved as late as the goals allow, the dearest first.
-    fn move_all_later(
-        &self,
-        base: &GroupedPlan,
-        profile: &mut [Copies],
-        hedged: &[usize],
-    ) -> Result<(), SolveError> {
-        let mut order = hedged.to_vec();
-        let share =
-            |group: usize| base.groups[group].count as f64 * profile[group].expected(&base.groups[group].law);
-        order.sort_by(|a, b| share(*b).total_cmp(&share(*a)));
-        for group in order.into_iter().filter(|group| profile[*group].count > 0).collect::<Vec<_>>() {
-            self.move_later(base, profile, group)?;
-        }
-        Ok(())
-    }
-
-    /// A profile in which no two groups can trade delays to be cheaper: for delays of the one, the latest of the other.
-    fn traded(
-        &self,
-        base: &GroupedPlan,
-        profile: Vec<Copies>,
-        hedged: &[usize],
-    ) -> Result<(f64, Vec<Copies>), SolveError> {
-        let mut best = self.priced(base, profile)?;
-        for (i, &one) in hedged.iter().enumerate() {
-            for &other in &hedged[i + 1..] {
-                let start = best.1.clone();
-                let delays = self.trial_delays(base, one);
-                let trade = |first: f64| self.given(base, &start, one, first, other);
-                let mut least = None;
-                for (i, delay) in delays.iter().enumerate() {
-                    if let Some(found) = trade(*delay)?
-                        && found.0 < best.0
-                    {
-                        (best, least) = (found, Some(i));
-                    }
-                }
-                let Some(i) = least else { continue };
-                let (low, high) = (delays[i.saturating_sub(1)], delays[(i + 1).min(delays.len() - 1)]);
-                if let Some(found) = golden(low, high, trade)?
-                    && found.0 < best.0
-                {
-                    best = found;
-                }
-            }
-        }
-        Ok(best)
-    }
-
-    /// First delays that are tried for a group: evenly in its hazard and in time, from a race to no copy.
-    fn trial_delays(&self, base: &GroupedPlan, group: usize) -> Vec<f64> {
-        let law = &base.groups[group].law;
-        let horizon = self.horizon(base);
-        let most = law.hazard(horizon).min(LATEST_TRADED);
-        let share = |i: usize| i as f64 / TRADES as f64;
-        let mut delays: Vec<f64> = (0..=TRADES).map(|i| horizon * share(i)).collect();
-        delays.extend((1..TRADES).map(|i| law.inverse_hazard(most * share(i)).min(horizon)));
-        delays.sort_unstable_by(f64::total_cmp);
-        delays
-    }
-
-    /// With the first copy of `one` after `first`, the latest of `other` that keeps the goals.
-    fn given(
-        &self,
-        base: &GroupedPlan,
-        start: &[Copies],
-        one: usize,
-        first: f64,
-        other: usize,
-    ) -> Result<Option<(f64, Vec<Copies>)>, SolveError> {
-        let mut profile = start.to_vec();
-        profile[one] = Copies { count: profile[one].count.max(1), first, ..profile[one] };
-        profile[other] = Copies { count: profile[other].count.max(1), first: 0.0, ..profile[other] };
-        if self.excess(&self.solve(&with(base, &profile))?)? > 0.0 {
-            return Ok(None);
-        }
-        self.move_later(base, &mut profile, other)?;
-        self.priced(base, profile).map(Some)
-    }
-
-    fn priced(&self, base: &GroupedPlan, profile: Vec<Copies>) -> Result<(f64, Vec<Copies>), SolveError> {
+    pub(super) fn priced(&self, base: &GroupedPlan, profile: Vec<Copies>) -> Result<Priced, SolveError> {
         Ok((self.price(&self.solve(&with(base, &profile))?), profile))
     }
 
-    /// The job of a profile with its delays in as few digits as keep the goals at about the price.
+    /// The job of a profile with its delays in as few digits as keep the goals at a price of at most `most`.
     fn readable(
         &self,
         base: &GroupedPlan,
         profile: &[Copies],
-        price: f64,
+        most: f64,
     ) -> Result<Option<JobLaw>, SolveError> {
         let finest = self.solve(&rounded(base, profile, MOST_DIGITS))?;
         if !self.keeps(&finest)? {
@@ -414,7 +416,7 @@ impl<'t> Search<'t> {
         }
         for digits in FEWEST_DIGITS..MOST_DIGITS {
             let job = self.solve(&rounded(base, profile, digits))?;
-            if self.price(&job) <= READABLE * price && self.keeps(&job)? {
+            if self.price(&job) <= most && self.keeps(&job)? {
                 return Ok(Some(job));
             }
         }
@@ -430,13 +432,12 @@ pub(super) fn with(base: &GroupedPlan, profile: &[Copies]) -> GroupedPlan {
 
 /// The plan with those of these copies that are sent, their delays rounded down to so many digits.
 pub(super) fn rounded(base: &GroupedPlan, profile: &[Copies], digits: u32) -> GroupedPlan {
-    let delays = |copies: &Copies| copies.delays().map(|delay| few_digits(delay, digits)).collect();
-    let sent = |(group, copies)| only_sent(group, delays(copies), base.deadline);
+    let sent = |(group, copies): (&Group, &Copies)| only_sent(group, *copies, digits, base.deadline);
     GroupedPlan { groups: base.groups.iter().zip(profile).map(sent).collect(), ..*base }
 }
 
 /// The least of a function of one minimum over a range, by golden sections; `None` is more than any value.
-fn golden<T>(
+pub(super) fn golden<T>(
     low: f64,
     high: f64,
     mut f: impl FnMut(f64) -> Result<Option<(f64, T)>, SolveError>,
