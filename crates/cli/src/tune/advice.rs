@@ -5,7 +5,7 @@ use fantail_model::{GroupedPlan, JobLaw, SolveError};
 use fantail_planfile::Goal;
 
 use super::report::{Report, Row};
-use super::words;
+use super::{emit, words};
 use crate::number;
 
 /// A branch that alone is this share of what makes jobs late dominates them.
@@ -21,7 +21,10 @@ pub(super) fn advice(report: &Report) -> Result<Vec<String>, SolveError> {
     lines.extend(dominated(report, plan, goal));
     if let Some(choice) = &report.choice {
         lines.extend(time_left(report, choice));
+        lines.extend(useful(report, choice)?);
         lines.extend(at_deadline(choice));
+        lines.extend(earliest_deadline(report, choice)?);
+        lines.extend(emit::tight_budget(&report.request, &choice.job));
     } else {
         lines.extend(deadline_binds(report, goal));
         lines.extend(relaxations(report)?);
@@ -114,6 +117,56 @@ fn time_left(report: &Report, choice: &Row) -> Option<String> {
     ))
 }
 
+/// What it costs that copies need time before the deadline.
+fn useful(report: &Report, choice: &Row) -> Result<Option<String>, SolveError> {
+    /// A saving that is worth a line.
+    const WORTH: f64 = 0.02;
+    let plan = choice.job.plan();
+    if plan.deadline.is_infinite() || !plan.has_copies() {
+        return Ok(None);
+    }
+    let other = without_min_useful(&report.request.tuning).cheapest()?;
+    let price = |job: &JobLaw| report.request.price(job);
+    let cheaper = other.filter(|other| price(other) < price(&choice.job) * (1.0 - WORTH));
+    Ok(cheaper.map(|job| {
+        format!(
+            "No copy is sent that has less than `min_useful` left before the deadline{}. With next to none of it: {}.",
+            least_useful(plan),
+            words::plan(&report.request, &job)
+        )
+    }))
+}
+
+/// The time that copies need, where those of the plan that are late need the same.
+fn least_useful(plan: &GroupedPlan) -> String {
+    let mut times: Vec<f64> =
+        plan.groups.iter().map(|group| group.min_useful).filter(|time| *time > 0.0).collect();
+    times.dedup();
+    if let [time] = times.as_slice() { format!(", {}", words::time(*time)) } else { String::new() }
+}
+
+/// The same question where a copy may be sent as long as there is a nanosecond left.
+fn without_min_useful(tuning: &Tuning) -> Tuning {
+    let mut other = tuning.clone();
+    other.plan.groups.iter_mut().for_each(|group| group.min_useful = 1e-9);
+    other
+}
+
+/// The deadline that could be set, where only shares are asked for and the plan keeps them without one.
+fn earliest_deadline(report: &Report, choice: &Row) -> Result<Option<String>, SolveError> {
+    let tuning = &report.request.tuning;
+    let bounds_time = report.request.goals.iter().any(|goal| goal.goal().measure.is_time());
+    if bounds_time || choice.job.plan().deadline.is_finite() || tuning.levers.deadline {
+        return Ok(None);
+    }
+    let mut other = tuning.clone();
+    other.levers.deadline = true;
+    let earliest = other.cheapest()?.map(|job| job.plan().deadline).filter(|deadline| deadline.is_finite());
+    Ok(earliest.map(|deadline| {
+        format!("The earliest deadline that keeps the goals is {} (--allow deadline).", words::time(deadline))
+    }))
+}
+
 /// How many jobs the deadline ends.
 fn at_deadline(choice: &Row) -> Option<String> {
     let deadline = choice.job.plan().deadline;
@@ -156,10 +209,17 @@ fn relaxations(report: &Report) -> Result<Vec<String>, SolveError> {
         |how: String, job: &JobLaw| format!("{how} they can be met: {}.", words::plan(&report.request, job));
     let mut lines = Vec::new();
     if tuning.levers.budget.is_finite()
-        && let Some(job) = try_with(&|other| other.levers.budget = f64::INFINITY)?
+        && let Some(job) = try_with(&|other| {
+            (other.levers.budget, other.levers.most_extra) = (f64::INFINITY, f64::INFINITY);
+        })?
     {
         let share = number::percent(tuning.levers.budget);
         lines.push(found(format!("With a hedge budget above {share} (--max-extra-requests)"), &job));
+    }
+    if tuning.plan.deadline.is_finite()
+        && let Some(job) = without_min_useful(tuning).cheapest()?
+    {
+        lines.push(found("With a smaller `min_useful`".to_owned(), &job));
     }
     let own_deadlines = tuning.plan.groups.iter().any(|group| group.deadline < tuning.plan.deadline);
     if !tuning.levers.deadline

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use fantail_core::plan::{MAX_BRANCHES, PPM};
 use fantail_core::{BudgetSpec, Hedge, Plan, Time, WaitFor};
+use fantail_model::tune::Measure;
 use fantail_model::{Group, GroupedPlan, JobLaw};
 use fantail_planfile::{Config, Goal, like_branches, rewrite};
 
@@ -91,7 +92,7 @@ pub(super) fn plan(request: &Request, stated: &Plan, job: &JobLaw) -> anyhow::Re
     spec.wait_for = barrier(stated, found);
     spec.at_least = Some(found.at_least as u32);
     spec.deadline = time(found.deadline);
-    spec.hedge_budget = budget(stated.hedge_budget(), job);
+    spec.hedge_budget = budget(request, stated.hedge_budget(), job);
     Ok(Plan::new(spec)?)
 }
 
@@ -117,15 +118,60 @@ fn hedge(group: &Group, distinct: bool) -> Option<Hedge> {
     (!delays.is_empty()).then_some(Hedge { delays, min_useful, distinct })
 }
 
-/// A budget that pays for the copies: what is stated if that is enough, else whole percents.
-fn budget(stated: BudgetSpec, job: &JobLaw) -> BudgetSpec {
-    let due = job.delayed_copies() / job.n() as f64;
-    if due == 0.0 {
+/// By how much calls may be slower before a budget holds copies back.
+const SLOWER: f64 = 1.2;
+/// One percent.
+const WHOLE: u32 = PPM / 100;
+
+/// A budget that pays for the copies, also when calls are a little slower: what is stated if that is enough, else whole
+/// percents, not more than is allowed.
+fn budget(request: &Request, stated: BudgetSpec, job: &JobLaw) -> BudgetSpec {
+    let (due, slower) = due(job);
+    if due == 0 {
         return BudgetSpec::HEDGES;
     }
+    let most = allowed(request);
+    let share = if slower.min(most).max(due) <= stated.share {
+        stated.share
+    } else {
+        let roomy = slower.div_ceil(WHOLE) * WHOLE;
+        roomy.min(most).max(due.div_ceil(WHOLE) * WHOLE)
+    };
+    BudgetSpec { share: share.min(PPM), ..stated }
+}
+
+/// What is to be known of a budget that may not be as large as it should.
+pub(super) fn tight_budget(request: &Request, job: &JobLaw) -> Option<String> {
+    let (due, slower) = due(job);
+    let most = allowed(request);
+    (due > 0 && slower > most).then(|| {
+        let share = |share: u32| number::percent(f64::from(share) / f64::from(PPM));
+        format!(
+            "If calls take {:.0} % longer, copies for {} of them are due: a budget of {}, which is the most that is allowed, \
+             holds some of them back.",
+            100.0 * (SLOWER - 1.0),
+            share(slower),
+            share(most)
+        )
+    })
+}
+
+/// Copies after a delay, in parts per million of the primaries, and those of slower calls.
+fn due(job: &JobLaw) -> (u32, u32) {
     // Delays are whole nanoseconds: what is due is the share that was asked for, or a little more.
-    let due = (due * f64::from(PPM) / 1.000_001).ceil() as u32;
-    let whole = PPM / 100;
-    let share = if due <= stated.share { stated.share } else { (due.div_ceil(whole) * whole).min(PPM) };
-    BudgetSpec { share, ..stated }
+    let share =
+        |job: &JobLaw| (job.delayed_copies() / job.n() as f64 * f64::from(PPM) / 1.000_001).ceil() as u32;
+    let slower = |group: &Group| Some(Group { law: group.law.clone().scaled(SLOWER).ok()?, ..group.clone() });
+    let groups: Option<Vec<Group>> = job.plan().groups.iter().map(slower).collect();
+    let slower = groups.and_then(|groups| GroupedPlan { groups, ..*job.plan() }.solve().ok());
+    let due = share(job);
+    (due, slower.map_or(due, |slower| share(&slower).max(due)))
+}
+
+/// The largest budget that the goals and the file allow, in parts per million.
+fn allowed(request: &Request) -> u32 {
+    let goals = request.goals.iter().map(Goal::goal);
+    let bounds = goals.filter(|goal| goal.measure == Measure::ExtraRequests).map(|goal| goal.bound);
+    let most = bounds.fold(request.tuning.levers.budget.min(1.0), f64::min);
+    (most * f64::from(PPM)).round() as u32
 }

@@ -39,6 +39,8 @@ struct Document<'r> {
     fit_error: Option<f64>,
     method: &'static str,
     evaluations: u64,
+    /// Whether some plans were not judged since it takes long.
+    cut_short: bool,
 }
 
 /// What came of so many times the scenario's load.
@@ -141,6 +143,7 @@ fn document(report: &Report) -> Document<'_> {
         fit_error: request.fit_error,
         method: "exact",
         evaluations: report.evaluations,
+        cut_short: report.cut_short,
     }
 }
 

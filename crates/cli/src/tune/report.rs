@@ -30,6 +30,8 @@ pub(super) struct Report {
     /// What the figures take for granted.
     pub(super) assumes: Vec<String>,
     pub(super) evaluations: u64,
+    /// Whether judging plans was so much work that some were not.
+    pub(super) cut_short: bool,
 }
 
 /// A plan with its figures.
@@ -54,7 +56,8 @@ pub(super) struct Doubt {
 
 impl Report {
     pub(super) fn new(request: Request) -> anyhow::Result<Report> {
-        let Tuned { choice, attainable, frontier, frontier_of, evaluations } = request.tuning.run()?;
+        let Tuned { choice, attainable, frontier, frontier_of, evaluations, cut_short } =
+            request.tuning.run()?;
         let row = |job: JobLaw| Row::new(job, &request.goals);
         let stated = &request.tuning.plan;
         let plain = row(stated.without_copies().solve()?)?;
@@ -81,9 +84,17 @@ impl Report {
             load_test: load_test.unwrap_or_default(),
             advice: Vec::new(),
             evaluations,
+            cut_short,
         };
         report.advice = advice::advice(&report)?;
         Ok(report)
+    }
+
+    /// Whether branches without copies are busy for ever, on average, and those of the choice are not.
+    pub(super) fn is_busy_for_ever(&self) -> bool {
+        let busy =
+            |row: &Row| row.job.prices(Cancellation::AtOnce).is_ok_and(|prices| prices.busy.is_infinite());
+        self.choice.as_ref().is_some_and(|choice| choice.extra_busy.is_none()) && busy(&self.plain)
     }
 
     /// The first goal whose measure copies make worse at the load that the scenario states.
@@ -113,8 +124,12 @@ impl Row {
             failed: verdicts.failed,
             // Adding zero makes a zero of a negative one.
             extra_requests: job.extra_requests() + 0.0,
-            // Of too many different branches the integrals take too long.
-            extra_busy: job.prices(Cancellation::AtOnce).ok().and_then(|prices| prices.extra_busy),
+            // Of too many different branches the integrals take too long. Finite beside infinite is no change.
+            extra_busy: job
+                .prices(Cancellation::AtOnce)
+                .ok()
+                .and_then(|prices| prices.extra_busy)
+                .filter(|change| *change > -1.0),
             cost: job.cost(),
             job,
         })

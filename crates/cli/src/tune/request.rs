@@ -6,7 +6,7 @@ use fantail_core::Plan;
 use fantail_core::plan::PPM;
 use fantail_model::sim::Scenario;
 use fantail_model::tune::{Levers, Measure, Price, Tuning};
-use fantail_model::{GroupedPlan, Law, NotIncluded, SolveError, solve};
+use fantail_model::{GroupedPlan, JobLaw, Law, NotIncluded, SolveError, solve};
 use fantail_planfile::{Config, Goal, PlanEntry, ShortForm, StatedLaw, parse_law};
 
 use crate::args::{PriceOf, TuneArgs};
@@ -91,6 +91,14 @@ impl Request {
         source.request(args, goals, allowed)
     }
 
+    /// What is to be small, of a job.
+    pub(super) fn price(&self, job: &JobLaw) -> f64 {
+        match self.tuning.price {
+            Price::ExtraRequests => job.extra_requests(),
+            Price::Cost => job.cost().unwrap_or(0.0),
+        }
+    }
+
     /// The names of a group's branches: all of them when they are like any other.
     pub(super) fn label(&self, group: usize) -> String {
         let Origin::File(stated) = &self.origin else {
@@ -113,15 +121,18 @@ struct Source {
     origin: Origin,
     plan: GroupedPlan,
     hedged: Vec<bool>,
-    /// What each primary earns of a copy, where the file caps copies; the most copies that targets allow.
+    /// What each primary earns of a copy, where the file caps copies.
     budget: Option<f64>,
+    /// Whether that is meant to be all that copies cost: none of them goes out at the start.
+    caps_requests: bool,
+    /// The most copies that targets allow.
     most_copies: usize,
     fit_error: Option<f64>,
 }
 
 impl Source {
     fn request(self, args: &TuneArgs, goals: Vec<Goal>, allowed: Allowed) -> anyhow::Result<Request> {
-        let Source { origin, plan, hedged, budget, most_copies, fit_error } = self;
+        let Source { origin, plan, hedged, budget, caps_requests, most_copies, fit_error } = self;
         let priced = plan.groups.iter().any(|group| group.cost.is_some());
         let asks_cost =
             args.price == PriceOf::Cost || goals.iter().any(|goal| goal.goal().measure == Measure::Cost);
@@ -145,12 +156,17 @@ impl Source {
                 "--allow deadline: a branch has a deadline of its own; expected none but the plan's";
             return Err(Failure::invalid(message));
         }
+        // A stated bound takes the place of the file's budget.
+        let bounds = |of: fn(Measure) -> bool| goals.iter().any(|goal| of(goal.goal().measure));
+        let budget = budget.filter(|_| !bounds(|measure| measure == Measure::ExtraRequests));
+        let sets_deadline = plan.deadline.is_infinite() && !own_deadlines && bounds(Measure::is_time);
         let levers = Levers {
-            deadline: allowed.deadline || plan.deadline.is_infinite() && !own_deadlines,
+            deadline: allowed.deadline || sets_deadline,
             least_k,
             hedged,
             most_copies: most_copies.min(args.max_copies.into()),
-            budget: budget.filter(|_| args.max_extra_requests.is_none()).unwrap_or(f64::INFINITY),
+            budget: budget.unwrap_or(f64::INFINITY),
+            most_extra: budget.filter(|_| caps_requests).unwrap_or(f64::INFINITY),
         };
         let price = match args.price {
             PriceOf::Requests => Price::ExtraRequests,
@@ -229,6 +245,7 @@ fn like(n: u32, latency: &str, strategy: &str, allowed: Allowed) -> anyhow::Resu
         hedged: vec![true; plan.groups.len()],
         plan,
         budget: None,
+        caps_requests: false,
         most_copies: usize::MAX,
         fit_error,
     })
@@ -259,10 +276,13 @@ fn from_file(path: &Path, name: Option<&str>) -> anyhow::Result<Source> {
             .all(|(branch, _)| branch.repeatable && (!any_copies || branch.hedge.is_some()))
     };
     let distinct = branches().filter(|branch| branch.hedge.as_ref().is_some_and(|hedge| hedge.distinct));
-    let delayed = grouped.groups.iter().any(|group| group.delays.iter().any(|delay| *delay > 0.0));
+    let any_delay =
+        |of: fn(f64) -> bool| grouped.groups.iter().any(|group| group.delays.iter().any(|delay| of(*delay)));
     Ok(Source {
         hedged: (0..grouped.groups.len()).map(may).collect(),
-        budget: delayed.then(|| f64::from(entry.plan.hedge_budget().share) / f64::from(PPM)),
+        budget: any_delay(|delay| delay > 0.0)
+            .then(|| f64::from(entry.plan.hedge_budget().share) / f64::from(PPM)),
+        caps_requests: !any_delay(|delay| delay == 0.0),
         most_copies: distinct.map(|branch| branch.targets as usize - 1).min().unwrap_or(usize::MAX),
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
         plan: grouped,

@@ -154,6 +154,15 @@ fn notes(report: &Report) -> Vec<String> {
             "Latencies given by percentiles: the fitted law {through}, and alone decides what lies beyond the last."
         ));
     }
+    if report.is_busy_for_ever() {
+        notes.push(
+            "Without copies branches are busy for ever, on average: there is no extra busy time to tell."
+                .to_owned(),
+        );
+    }
+    if report.cut_short {
+        notes.push(format!("{CUT_SHORT}."));
+    }
     notes.push(format!(
         "Figures are exact, assuming that {}. {} were solved.",
         report.assumes.join(", that "),
@@ -161,6 +170,9 @@ fn notes(report: &Report) -> Vec<String> {
     ));
     notes
 }
+
+/// What a search that takes long does.
+const CUT_SHORT: &str = "It takes long to judge a plan like this: the search ended before all were tried, and a cheaper one may be among them";
 
 /// What the search left as it was stated.
 pub(super) fn held(report: &Report) -> Vec<String> {
@@ -191,8 +203,10 @@ pub(super) fn held(report: &Report) -> Vec<String> {
     if !names.is_empty() {
         held.push(format!("no copies of {}", words::some_of(&names)));
     }
-    if levers.budget.is_finite() {
-        held.push(format!("copies for at most {} of answers", number::percent(levers.budget)));
+    if levers.most_extra.is_finite() {
+        held.push(format!("at most {} extra requests, the hedge budget", number::percent(levers.most_extra)));
+    } else if levers.budget.is_finite() {
+        held.push(format!("copies after a delay for at most {} of answers", number::percent(levers.budget)));
     }
     held
 }

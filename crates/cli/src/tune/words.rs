@@ -1,7 +1,7 @@
 //! Plans of the search in a few words.
 
 use fantail_core::Time;
-use fantail_model::{Group, GroupedPlan, JobLaw};
+use fantail_model::{GroupedPlan, JobLaw};
 
 use super::request::Request;
 use crate::number;
@@ -62,37 +62,39 @@ fn copies_by_branch(request: &Request, plan: &GroupedPlan) -> Vec<String> {
 /// The most kinds of branches whose copies are told.
 const SHOWN: usize = 6;
 
-/// When copies are sent, as in `copies after 1.5 s and 2 s`.
-pub(super) fn copies(delays: &[f64]) -> String {
-    match delays {
-        [] => "no copies".to_owned(),
-        _ if delays.iter().all(|delay| *delay == 0.0) => format!("race of {}", delays.len() + 1),
-        [delay] => format!("copy after {}", time(*delay)),
-        _ => format!("copies after {}", list(delays)),
-    }
+/// When copies are sent, as in `race of 2, copies after 1.5s, 2s`.
+fn copies(delays: &[f64]) -> String {
+    let at_once = delays.iter().filter(|delay| **delay == 0.0).count();
+    let race = (at_once > 0).then(|| format!("race of {}", at_once + 1));
+    let late = match &delays[at_once..] {
+        [] => None,
+        [delay] => Some(format!("copy after {}", time(*delay))),
+        late => Some(format!("copies after {}", list(late))),
+    };
+    let parts: Vec<String> = race.into_iter().chain(late).collect();
+    if parts.is_empty() { "no copies".to_owned() } else { parts.join(", ") }
 }
 
-/// Delays for a column: `1.5 s`, `1.5 s ×2`, `race of 2`.
+/// Delays for a column: `1.5s`, `1.5s ×2`, `race of 2`.
 pub(super) fn delays(plan: &GroupedPlan) -> String {
-    let mut shown: Vec<String> = Vec::new();
-    for Group { delays, .. } in &plan.groups {
-        let text = match delays.as_slice() {
-            [] => continue,
-            _ if delays.iter().all(|delay| *delay == 0.0) => format!("race of {}", delays.len() + 1),
-            _ => list(delays),
-        };
-        if !shown.contains(&text) {
-            shown.push(text);
-        }
+    let shown =
+        |delays: &[f64]| if delays.iter().all(|delay| *delay == 0.0) { copies(delays) } else { list(delays) };
+    let all = || plan.groups.iter().map(|group| group.delays.as_slice()).filter(|delays| !delays.is_empty());
+    let Some(first) = all().next() else { return "–".to_owned() };
+    if all().all(|delays| delays == first) {
+        return shown(first);
     }
-    match shown.as_slice() {
-        [] => "–".to_owned(),
-        [one] => one.clone(),
-        _ => {
-            let all = || plan.groups.iter().flat_map(|group| &group.delays).copied();
-            let (first, last) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-            format!("{} … {}", time(first), time(last))
-        }
+    let each = || all().flatten().copied();
+    let (earliest, latest) = (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max));
+    let most = all().map(|delays| delays.len() + 1);
+    if latest == 0.0 {
+        let fewest = most.clone().min().unwrap_or(1);
+        return format!("races of {fewest} … {}", most.max().unwrap_or(1));
+    }
+    if earliest == latest {
+        format!("{} ×{}", time(latest), most.max().unwrap_or(2) - 1)
+    } else {
+        format!("{} … {}", time(earliest), time(latest))
     }
 }
 

@@ -1,82 +1,10 @@
-//! `fantail tune` as a user meets it.
-
-#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
-
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+//! What is found, how it is told and what is written.
 
 use serde_json::Value;
 
-fn run(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fantail"));
-    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").stdin(Stdio::null());
-    command.args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).unwrap()
-}
-
-/// Runs to an exit code; what is on stdout and on stderr.
-fn ends(args: &[&str], code: i32) -> (String, String) {
-    let output = run(args);
-    let (stdout, stderr) = (text(&output.stdout).to_owned(), text(&output.stderr).to_owned());
-    assert_eq!(output.status.code(), Some(code), "{args:?}: {stderr}{stdout}");
-    (stdout, stderr)
-}
-
-fn tunes(args: &[&str]) -> String {
-    let (stdout, stderr) = ends(args, 0);
-    assert_eq!(stderr, "", "{args:?}");
-    stdout
-}
-
-fn json(args: &[&str]) -> Value {
-    let output = run(&[args, &["--format", "json"]].concat());
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// Fails with nothing on stdout and every part on stderr.
-fn refuses(args: &[&str], parts: &[&str]) {
-    let (stdout, stderr) = ends(args, 2);
-    assert_eq!(stdout, "", "{args:?}");
-    for part in parts {
-        assert!(stderr.contains(part), "{args:?}: no {part:?} in:\n{stderr}");
-    }
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
-}
-
-const CALL: &str = "p50=0.8s,p95=1.5s,p99=2.4s";
-const FIVE: [&str; 5] = ["tune", "-n", "5", "--latency", CALL];
-const ENRICH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/enrich.toml");
-
-fn five(more: &[&'static str]) -> Vec<&'static str> {
-    [&FIVE, more].concat()
-}
-
-struct Folder(tempfile::TempDir);
-
-impl Folder {
-    fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        std::fs::write(self.path(name), text).unwrap();
-        self.path(name)
-    }
-}
-
-fn str_of(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+use crate::support::{
+    CALL, ENRICH, FIVE, Folder, ends, five, json, number, refuses, run, str_of, text, tunes,
+};
 
 #[test]
 fn three_percentiles_and_goals_make_a_plan() {
@@ -140,6 +68,7 @@ fn the_json_is_fantail_tune_1() {
         "fit_error",
         "method",
         "evaluations",
+        "cut_short",
     ];
     expected.sort_unstable();
     let mut sorted = keys;
@@ -336,8 +265,13 @@ fn partial_answers_make_a_deadline_enough() {
     assert_eq!((number(&entry["deadline_s"]), number(&entry["extra_requests"])), (2.49, 0.0));
     assert_eq!((number(&entry["k"]), number(&entry["at_least"])), (5.0, 3.0));
     // The share that five calls complete by a deadline, in closed form: p50 of 0.8 s and so on.
-    let deadline = json(&five(&["--goal", "complete>95%"]));
+    let deadline = json(&five(&["--goal", "complete>95%", "--allow", "deadline"]));
     assert!((2.385..=2.40).contains(&number(&deadline["tuned"]["deadline_s"])), "{deadline}");
+    // Without a word the plan that needs none stays as it is.
+    let stated = json(&five(&["--goal", "complete>95%"]));
+    assert_eq!((&stated["tuned"]["deadline_s"], &stated["tuned"]["complete"]), (&Value::Null, &1.0.into()));
+    let said = "The earliest deadline that keeps the goals is 2.39s (--allow deadline).";
+    assert!(stated["advice"].as_array().unwrap().contains(&said.into()), "{stated}");
 }
 
 #[test]
@@ -513,37 +447,4 @@ fn a_plan_whose_gate_one_job_fills_is_not_tuned() {
     );
     let (stdout, stderr) = ends(&["tune", str_of(&full), "--goal", "p99<9s"], 1);
     assert!(stdout.is_empty() && stderr.contains("limiter `x` is busy"), "{stderr}");
-}
-
-/// Of two attempts at once one is cancelled, or both are served, at servers that are busy for more than half of the time.
-#[test]
-fn copies_that_the_load_test_says_no_to_are_refused() {
-    let file = |cancellation: &str| {
-        format!(
-            "[plan.search.branch]\nshard = {{}}\n[plan.search.defaults]\nrepeatable = true\n\
-             latency = \"lognormal:median=0.6065s,sigma=1\"\n\
-             [scenario]\narrivals = \"11/2s\"\n[scenario.server.pool]\nreplicas = 10\nslots = 1\n\
-             cancellation = \"{cancellation}\"\n"
-        )
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let check = |cancellation: &str, code: i32| {
-        let path = folder.path().join("plan.toml");
-        std::fs::write(&path, file(cancellation)).unwrap();
-        let emitted = folder.path().join("tuned.toml");
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fantail"));
-        command.arg("tune").arg(&path).args(["--goal", "p99<2.25s", "-f", "json", "--emit"]).arg(&emitted);
-        let output = command.output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(code), "{cancellation}: {stderr}");
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let worse = report["load_test"][0]["goals"][0]["worse"].as_bool().unwrap();
-        assert_eq!(worse, code == 3, "{report}");
-        assert_eq!(report["load_test"][1]["load"], 1.2);
-        assert_eq!(emitted.exists(), code == 0);
-        std::fs::remove_file(&emitted).ok();
-        stderr
-    };
-    check("at once", 0);
-    assert!(check("never", 3).contains("copies make p99 worse"));
 }
