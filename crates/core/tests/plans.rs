@@ -501,3 +501,17 @@ fn a_live_delay_is_biased_where_jobs_end_at_their_first_answers_and_none_is_obse
     // It waits for both all the same.
     assert!(!biased(WaitFor::First(1), Some(true), 0));
 }
+
+#[test]
+fn branches_are_like_the_first_one_that_is_declared_so_but_for_name_cost_and_what_comes_before() {
+    let branch = |name: &str, targets| BranchSpec { targets, ..BranchSpec::new(name) };
+    let mut branches = vec![branch("a", 1), branch("b", 2), branch("c", 1), branch("d", 2), branch("e", 1)];
+    branches[2].cost = Some(0.5);
+    branches[3].after = vec![0];
+    branches[4].weight = 2;
+    let plan = Plan::new(PlanSpec::new("p", branches)).unwrap();
+    let like = [0, 1, 2, 3, 4].map(|branch| plan.like(branch).name.as_str());
+    assert_eq!(like, ["a", "b", "a", "b", "e"]);
+    let cut = plan.within(Time::from_millis(5));
+    assert_eq!(cut.like(2).deadline, Some(Time::from_millis(5)));
+}

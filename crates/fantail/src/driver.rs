@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::calls::{Kept, NONE};
 use crate::desk::Desk;
 use crate::fanout::{Keep, Shared};
-use crate::held::{CallList, Ended, Held, Seat};
+use crate::held::{CallList, Held, Seat};
 use crate::inputs::Tap;
 use crate::limiter::Permit;
 use crate::live::Gauges;
@@ -356,8 +356,10 @@ impl<'f> Driver<'f> {
             self.now = None;
             let desk = &mut *self.desk;
             let calls = desk.calls_of[id.branch as usize];
-            if let Some(ended) = self.held.run(index, calls, attempt, desk.wakers.of(index), &mut within) {
-                self.ended(ended, Time::MAX, &mut within);
+            match self.held.run(index, calls, attempt, desk.wakers.of(index), &mut within) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(seat)) => self.answered(id, seat, Time::MAX),
+                Poll::Ready(Err(error)) => self.failed(id, error, Time::MAX, &mut within),
             }
         }
     }
@@ -412,27 +414,26 @@ impl<'f> Driver<'f> {
             let open =
                 |attempt: AttemptId| job.as_ref().is_some_and(|job| job.winner(attempt.branch).is_none());
             let waker = wakers.of(woken.attempt);
-            if let Some(ended) = self.held.poll(woken.attempt, open, waker, &mut within) {
-                self.ended(ended, since, &mut within);
+            match self.held.poll(woken.attempt, open, waker, &mut within) {
+                None => {}
+                Some((attempt, Ok(seat))) => self.answered(attempt, seat, since),
+                Some((attempt, Err(error))) => self.failed(attempt, error, since, &mut within),
             }
         }
     }
 
-    /// An attempt has ended by itself.
-    fn ended(&mut self, (attempt, result): Ended, since: Time, within: &mut Within) {
-        match result {
-            Ok(seat) => {
-                self.desk.found.push((since, Event::Answered(attempt)));
-                self.desk.reported.push((attempt, seat));
-            }
-            Err(error) => {
-                within.leave();
-                self.desk.found.push((since, Event::Failed(attempt, error.failure())));
-                self.watch.ended(attempt, End::Failed(error.failure()));
-                self.pass_on_pushback(attempt, &error);
-                self.add_error(attempt, error);
-            }
-        }
+    #[inline]
+    fn answered(&mut self, attempt: AttemptId, seat: Seat, since: Time) {
+        self.desk.found.push((since, Event::Answered(attempt)));
+        self.desk.reported.push((attempt, seat));
+    }
+
+    fn failed(&mut self, attempt: AttemptId, error: AttemptError, since: Time, within: &mut Within) {
+        within.leave();
+        self.desk.found.push((since, Event::Failed(attempt, error.failure())));
+        self.watch.ended(attempt, End::Failed(error.failure()));
+        self.pass_on_pushback(attempt, &error);
+        self.add_error(attempt, error);
     }
 
     /// Measures what was found, as of when it was there.

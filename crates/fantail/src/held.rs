@@ -130,6 +130,7 @@ impl<'f> Held<'f> {
     }
 
     /// The attempt may start, under one of these.
+    #[inline]
     pub(crate) fn permit_share(&mut self, index: usize, of: u32) {
         self.lists.slots[index].stake = Stake::Share { of, used: false };
     }
@@ -170,6 +171,7 @@ impl<'f> Held<'f> {
     }
 
     /// As [`Held::start`] and then [`Held::poll`], for the first attempt of a branch.
+    #[inline]
     pub(crate) fn run(
         &mut self,
         index: usize,
@@ -177,7 +179,7 @@ impl<'f> Held<'f> {
         attempt: Attempt,
         waker: &Waker,
         within: &mut Within,
-    ) -> Option<Ended> {
+    ) -> Poll<Result<Seat, AttemptError>> {
         self.enter(index, within);
         let id = attempt.id;
         let (seat, polled) =
@@ -185,13 +187,18 @@ impl<'f> Held<'f> {
         let seat = Seat { calls, seat };
         let Poll::Ready(result) = polled else {
             self.started(index, id, seat, None);
-            return None;
+            return Poll::Pending;
         };
         self.free(index, id);
-        Some((id, result.map(|with_branch| if with_branch { Seat { seat: NONE, ..seat } } else { seat })))
+        Poll::Ready(match result {
+            Ok(true) => Ok(Seat { seat: NONE, ..seat }),
+            Ok(false) => Ok(seat),
+            Err(error) => Err(error),
+        })
     }
 
     /// The attempt is about to be called or polled: what its permit took is spent.
+    #[inline]
     fn enter(&mut self, index: usize, within: &mut Within) {
         let Lists { slots, let_go, .. } = &mut self.lists;
         within.enter(match &mut slots[index].stake {
@@ -210,6 +217,7 @@ impl<'f> Held<'f> {
         });
     }
 
+    #[inline]
     fn started(&mut self, index: usize, id: AttemptId, seat: Seat, span: Option<Span>) {
         let Lists { slots, spans, .. } = &mut self.lists;
         slots[index].runs = Some((id, seat));
@@ -268,8 +276,16 @@ impl<'f> Held<'f> {
     }
 
     /// Lets go of the permit of an attempt that ran, unless somebody holds it.
+    #[inline]
     fn free(&mut self, index: usize, attempt: AttemptId) {
         let Lists { slots, spans, let_go, .. } = &mut self.lists;
+        if let (Stake::Share { of, .. }, false, true) =
+            (&slots[index].stake, self.mailbox.holds.any(), spans.is_empty())
+        {
+            let_go.end(*of, true);
+            slots[index].stake = Stake::None;
+            return;
+        }
         if let Some(span) = spans.get_mut(index) {
             *span = None;
         }

@@ -98,29 +98,43 @@ impl Gauges {
         if self.running.is_empty() {
             return;
         }
-        let plan = &self.plan;
-        let change = |action: &Action| match *action {
-            Action::Start { attempt, .. } => Some((attempt, None, Time::ZERO)),
-            Action::Cancel(attempt, cut) => {
-                let declared = plan.like(attempt.branch);
-                let deadline = match cut {
-                    Cut::TimedOut => declared.attempt_timeout,
-                    Cut::Deadline => declared.deadline,
-                    Cut::Lost | Cut::JobEnded => None,
-                };
+        let mut sketches = Sketches::new(&self.plan, &self.live, now);
+        for action in actions {
+            let (attempt, cut) = match *action {
+                Action::Start { attempt, .. } => (attempt, None),
+                Action::Cancel(attempt, cut) => (attempt, Some(cut)),
+                _ => continue,
+            };
+            let Some(open) = sketches.of(attempt) else { continue };
+            let running = &mut self.running[attempt.branch as usize];
+            let Some(cut) = cut else {
+                *running = Some(open.start());
+                continue;
+            };
+            let declared = self.plan.like(attempt.branch);
+            let deadline = match cut {
+                Cut::TimedOut => declared.attempt_timeout,
+                Cut::Deadline => declared.deadline,
+                Cut::Lost | Cut::JobEnded => None,
+            };
+            if let Some(primary) = running.take() {
                 let end = deadline.map_or(End::Cancelled, |deadline| End::Cut { deadline });
-                Some((attempt, Some(end), Time::ZERO))
+                open.end(primary, open.now, end);
             }
-            _ => None,
-        };
-        record(plan, &self.live, &mut self.running, actions.iter().filter_map(change), now);
+        }
     }
 
     /// These attempts ended by themselves, each so long before `now`.
     pub(crate) fn end(&mut self, ended: impl Iterator<Item = (AttemptId, End, Time)>, now: Instant) {
-        if !self.running.is_empty() {
-            let ended = ended.map(|(attempt, end, ago)| (attempt, Some(end), ago));
-            record(&self.plan, &self.live, &mut self.running, ended, now);
+        if self.running.is_empty() {
+            return;
+        }
+        let mut sketches = Sketches::new(&self.plan, &self.live, now);
+        for (attempt, end, ago) in ended {
+            let Some(open) = sketches.of(attempt) else { continue };
+            if let Some(primary) = self.running[attempt.branch as usize].take() {
+                open.end(primary, open.now.saturating_sub(ago), end);
+            }
         }
     }
 
@@ -141,35 +155,69 @@ impl Drop for Gauges {
     }
 }
 
-/// Takes in starts (no end) and ends in their order, each so long before `now`, with one lock for all that share a sketch.
-fn record(
-    plan: &Plan,
-    live: &[Live],
-    running: &mut [Option<Primary>],
-    changes: impl Iterator<Item = (AttemptId, Option<End>, Time)>,
+/// The sketches of a plan, for a row of primaries: with one lock for all in a row that share one.
+struct Sketches<'l> {
+    plan: &'l Plan,
+    live: &'l [Live],
     now: Instant,
-) {
-    let mut open: Option<(usize, Time, MutexGuard<'_, State>)> = None;
-    for (attempt, end, ago) in changes {
+    open: Option<Open<'l>>,
+}
+
+impl<'l> Sketches<'l> {
+    fn new(plan: &'l Plan, live: &'l [Live], now: Instant) -> Sketches<'l> {
+        Sketches { plan, live, now, open: None }
+    }
+
+    /// The one that this attempt is measured by: if it is a primary, and there is one.
+    #[inline]
+    fn of(&mut self, attempt: AttemptId) -> Option<&mut Open<'l>> {
         if attempt.number != 0 {
-            continue;
+            return None;
         }
-        let Some(index) = plan.like(attempt.branch).live else { continue };
-        if open.as_ref().is_none_or(|(last, ..)| *last != index) {
-            drop(open.take());
-            let Live { clock, state } = &live[index];
-            open = Some((index, clock.time(now), lock(state)));
+        let index = self.plan.like(attempt.branch).live?;
+        if self.open.as_ref().is_none_or(|last| last.index != index) {
+            self.open = None;
+            let Live { clock, state } = &self.live[index];
+            self.open = Some(Open { index, now: clock.time(self.now), state: lock(state), equal: None });
         }
-        let Some((_, now, state)) = &mut open else { continue };
-        let at = now.saturating_sub(ago);
-        let running = &mut running[attempt.branch as usize];
-        match end {
-            None => *running = Some(state.sketch.start(at)),
-            Some(end) => {
-                if let Some(primary) = running.take() {
-                    state.sketch.record(primary, at, end);
-                }
+        self.open.as_mut()
+    }
+}
+
+/// A sketch that is locked for primaries which start and end.
+struct Open<'l> {
+    index: usize,
+    now: Time,
+    state: MutexGuard<'l, State>,
+    /// Primaries that ended alike and are not recorded yet.
+    equal: Option<(Primary, u32, Time, End)>,
+}
+
+impl Open<'_> {
+    fn start(&mut self) -> Primary {
+        self.record();
+        self.state.sketch.start(self.now)
+    }
+
+    fn end(&mut self, primary: Primary, at: Time, end: End) {
+        match &mut self.equal {
+            Some((equal, n, when, how)) if *equal == primary && *when == at && *how == end => *n += 1,
+            _ => {
+                self.record();
+                self.equal = Some((primary, 1, at, end));
             }
         }
+    }
+
+    fn record(&mut self) {
+        if let Some((primary, n, at, end)) = self.equal.take() {
+            self.state.sketch.record_equal(&primary, n, at, end);
+        }
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.record();
     }
 }

@@ -17,6 +17,7 @@ pub(crate) struct Within(Option<usize>);
 
 impl Within {
     /// The next attempt runs under a permit of this limiter.
+    #[inline]
     pub(crate) fn enter(&mut self, limiter: Option<&SharedLimiter>) {
         let address = limiter.map(SharedLimiter::address);
         if self.0 == address {

@@ -109,6 +109,7 @@ impl Wakers {
     }
 
     /// The waker of an attempt.
+    #[inline]
     pub(crate) fn of(&mut self, attempt: usize) -> &Waker {
         if self.made.len() <= attempt {
             self.made.resize_with(attempt + 1, || None);

@@ -51,13 +51,13 @@ fn allocations(fanout: &Fanout) -> u64 {
 
 #[tokio::test]
 async fn a_job_after_another_one_of_like_branches_allocates_next_to_nothing() {
-    // Answers and calls; beyond eight branches at once, room for each 64, and the list of these.
-    for (n, most) in [(1, 2), (5, 2), (8, 2), (72, 4), (1_000, 22)] {
+    // The list of answers, which the caller takes, and the calls.
+    for n in [1, 5, 8, 72, 1_000] {
         let fanout = guarded(n);
         let first = allocations(&fanout);
         let counts = [allocations(&fanout), allocations(&fanout), allocations(&fanout)];
         println!("{n} branches: {first} allocations, then {counts:?}");
         // Now and then the sketch meets a new octave of latencies.
-        assert!(counts.iter().min() <= Some(&most), "{n} branches: {counts:?}");
+        assert!(counts.iter().min() <= Some(&2), "{n} branches: {counts:?}");
     }
 }

@@ -333,6 +333,7 @@ impl Job {
         self.start_ready(due, actions);
     }
 
+    #[inline]
     fn report(&mut self, event: Event, actions: &mut Vec<Action>) {
         if self.is_observed() && self.kept() > 0 && self.report_kept(event, actions) || self.verdict.is_some()
         {
@@ -454,6 +455,7 @@ impl Job {
         self.plan.attempt_index(attempt).map(|index| self.attempts[index])
     }
 
+    #[inline]
     fn state_mut(&mut self, attempt: AttemptId) -> Option<&mut AttemptState> {
         self.plan.attempt_index(attempt).map(|index| &mut self.attempts[index])
     }

@@ -58,6 +58,7 @@ enum End {
 }
 
 impl Job {
+    #[inline]
     pub(super) fn answered(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
         if !self.end(attempt, End::Won, actions) {
             return;
@@ -281,6 +282,7 @@ impl Job {
         }
     }
 
+    #[inline]
     fn close(&mut self, branch: u32, outcome: Outcome) {
         let state = &mut self.branches[branch as usize];
         state.outcome = Some(outcome);

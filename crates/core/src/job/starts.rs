@@ -16,7 +16,7 @@ impl Job {
                 continue;
             }
             if self.leading.is_none_or(|leader| leader == branch) {
-                self.ask(AttemptId::primary(branch), actions);
+                self.ask_primary(branch, actions);
             } else {
                 self.ready.push(Reverse(branch));
             }
@@ -60,7 +60,7 @@ impl Job {
             if self.branches[branch as usize].outcome.is_some() {
                 continue;
             }
-            self.ask(AttemptId::primary(branch), actions);
+            self.ask_primary(branch, actions);
             if let Some(leader) = &mut self.leading {
                 *leader = branch;
                 return;
@@ -69,17 +69,33 @@ impl Job {
     }
 
     #[inline]
-    pub(super) fn ask(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
+    fn ask_primary(&mut self, branch: u32, actions: &mut Vec<Action>) {
+        let deadline = self.plan.like(branch).deadline;
+        self.ask_for(AttemptId::primary(branch), Class::First, false, deadline, actions);
+    }
+
+    /// Asks for a copy or a failover.
+    fn ask(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
         let branch = self.plan.like(attempt.branch);
-        let (class, budgeted, until) = match attempt.role() {
-            Role::Primary => (Class::First, false, branch.deadline),
-            Role::Copy => {
-                let class = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
-                let delay = branch.delays()[usize::from(attempt.number) - 1];
-                (class, delay > Time::ZERO, branch.last_useful_start())
-            }
-            Role::Failover => (Class::First, true, branch.last_useful_start()),
+        let until = branch.last_useful_start();
+        let (class, budgeted) = if attempt.role() == Role::Copy {
+            let class = if branch.required { Class::RequiredCopy } else { Class::OptionalCopy };
+            (class, branch.delays()[usize::from(attempt.number) - 1] > Time::ZERO)
+        } else {
+            (Class::First, true)
         };
+        self.ask_for(attempt, class, budgeted, until, actions);
+    }
+
+    #[inline]
+    fn ask_for(
+        &mut self,
+        attempt: AttemptId,
+        class: Class,
+        budgeted: bool,
+        until: Option<Time>,
+        actions: &mut Vec<Action>,
+    ) {
         let until = until.map(|after| self.started_at.saturating_add(after));
         if let Some(state) = self.state_mut(attempt) {
             *state = AttemptState::Asking;
@@ -129,8 +145,11 @@ impl Job {
     /// How long after the primary's permit a copy is due; `None` when there is no such copy, or it is never due.
     fn delay(&self, copy: AttemptId) -> Option<Time> {
         let declared = self.plan.like(copy.branch);
-        let stated = declared.delays().get(usize::from(copy.number) - 1)?;
-        declared.live.and_then(|live| self.live.get(live).copied()).unwrap_or(Some(*stated))
+        let stated = *declared.delays().get(usize::from(copy.number) - 1)?;
+        match declared.live {
+            None => Some(stated),
+            Some(live) => self.live.get(live).copied().unwrap_or(Some(stated)),
+        }
     }
 
     /// A copy's delay has elapsed.
@@ -159,6 +178,7 @@ impl Job {
         }
     }
 
+    #[inline]
     pub(super) fn granted(&mut self, attempt: AttemptId, actions: &mut Vec<Action>) {
         let Some(index) = self.plan.attempt_index(attempt) else { return };
         if self.attempts[index] != AttemptState::Asking {
@@ -173,7 +193,7 @@ impl Job {
         let declared = self.plan.like(attempt.branch);
         let deadline = declared.deadline.map(|after| self.started_at.saturating_add(after));
         let timeout = declared.attempt_timeout.map(|timeout| self.now.saturating_add(timeout));
-        let targets = declared.targets;
+        let (targets, declares_copies) = (declared.targets, declared.hedge.is_some());
         if let Some(due) = timeout {
             self.timers.arm_timeout(Timer { due, attempt });
         }
@@ -199,7 +219,7 @@ impl Job {
         {
             self.timers.arm_head_start(self.now.saturating_add(leader.head_start));
         }
-        if role == Role::Primary {
+        if role == Role::Primary && declares_copies {
             self.arm_next_copy(attempt.branch, actions);
         }
     }

@@ -46,6 +46,7 @@ impl Timers {
         self.head_start = None;
     }
 
+    #[inline]
     pub(super) fn arm(&mut self, copy: Timer) {
         self.hedges.push(copy);
     }
@@ -147,6 +148,7 @@ impl Queue {
         self.others.clear();
     }
 
+    #[inline]
     fn push(&mut self, timer: Timer) {
         if self.gone == self.row.len() {
             self.row.clear();

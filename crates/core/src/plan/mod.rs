@@ -237,8 +237,10 @@ pub struct Plan {
     required: u32,
     /// Branches that have a deadline, soonest first, then by index.
     deadlines: Vec<(Time, u32)>,
-    /// Where the attempts of each branch begin in a job's list of attempts, and where the list ends.
+    /// Where the attempts of each branch begin in a job's list of attempts.
     first_attempts: Vec<usize>,
+    /// How long that list is.
+    attempts: usize,
 }
 
 /// A branch of a checked plan: every default is filled in.
@@ -326,11 +328,13 @@ impl Plan {
         let required = branches.iter().filter(|b| b.required).count() as u32;
         let k = spec.wait_for.answers(n);
         let cuts_the_slow = k < n && required < n;
-        let mut first_attempts = alloc::vec![0];
-        first_attempts.extend(branches.iter().scan(0, |next, b| {
-            *next += 1 + b.delays().len() + usize::from(b.failover);
-            Some(*next)
-        }));
+        let mut attempts = 0;
+        let first_attempts = branches.iter().map(|b| {
+            let first = attempts;
+            attempts += 1 + b.delays().len() + usize::from(b.failover);
+            first
+        });
+        let first_attempts = first_attempts.collect();
         Plan {
             name: spec.name,
             wait_for: spec.wait_for,
@@ -351,6 +355,7 @@ impl Plan {
             branches,
             required,
             first_attempts,
+            attempts,
         }
     }
 
@@ -516,7 +521,7 @@ impl Plan {
 
     /// The most attempts that a job can have: every branch's primary, copies and failover.
     pub fn attempts(&self) -> usize {
-        self.first_attempts[self.branches.len()]
+        self.attempts
     }
 
     /// The attempts that `branch` can have: its primary, its copies, its failover; none of a branch that the plan does not
@@ -530,17 +535,17 @@ impl Plan {
 
     /// The place of an attempt among all that a job can have, below [`Plan::attempts`]; `None` when it is not declared.
     pub fn attempt_index(&self, attempt: AttemptId) -> Option<usize> {
-        let [first, end] = *self.first_attempts.get(attempt.branch as usize..)?.first_chunk()?;
         // A branch's primary comes first, and its failover last.
+        let first = *self.first_attempts.get(attempt.branch as usize)?;
         if attempt.number == 0 {
             return Some(first);
         }
-        let failover = self.like(attempt.branch).failover;
+        let declared = self.like(attempt.branch);
+        let (number, copies) = (usize::from(attempt.number), declared.delays().len());
         if attempt.number == AttemptId::FAILOVER {
-            return failover.then(|| end - 1);
+            return declared.failover.then_some(first + copies + 1);
         }
-        let index = first + usize::from(attempt.number);
-        (index < end - usize::from(failover)).then_some(index)
+        (number <= copies).then_some(first + number)
     }
 }
 

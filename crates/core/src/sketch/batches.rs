@@ -89,6 +89,7 @@ impl Batches {
     }
 
     /// Counts a start in the current batch.
+    #[inline]
     pub(super) fn start(&mut self, now: Time) -> Primary {
         self.left -= 1;
         self.started += 1;
@@ -100,16 +101,18 @@ impl Batches {
         Primary { batch: self.current, started: now }
     }
 
-    /// Takes a primary out of those in flight. Its weight, or `None` when it started too long ago to be told apart.
-    pub(super) fn end(&mut self, number: u64, started: Time, cut: Time) -> Option<u64> {
+    /// Takes `n` equal primaries out of those in flight. The weight of one, or `None` when they started too long ago to be
+    /// told apart.
+    pub(super) fn end(&mut self, number: u64, started: Time, cut: Time, n: u32) -> Option<u64> {
         // A primary of another sketch may come from a batch that is not here yet: it wraps, and is far away too.
         if self.current.wrapping_sub(number) >= RING as u64 {
             return None;
         }
         let batch = &mut self.ring[number as usize % RING];
-        batch.running = batch.running.saturating_sub(1);
+        batch.running = batch.running.saturating_sub(n);
         let offset = started.saturating_sub(batch.first);
-        batch.offsets = batch.offsets.saturating_sub(u128::from(offset.as_nanos()));
+        let offsets = u128::from(offset.as_nanos()) * u128::from(n);
+        batch.offsets = batch.offsets.saturating_sub(offsets);
         batch.cut = batch.cut.min(cut);
         Some(self.weight(number))
     }

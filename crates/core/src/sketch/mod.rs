@@ -70,8 +70,9 @@ pub struct Sketch {
     heard: Time,
 }
 
-/// A primary in flight, as a sketch knows it. One that is never [recorded](Sketch::record) is in flight for good.
-#[derive(Debug)]
+/// A primary in flight, as a sketch knows it. One that is never [recorded](Sketch::record) is in flight for good. Those that
+/// started together may be equal: a sketch does not tell them apart.
+#[derive(Debug, PartialEq, Eq)]
 #[must_use = "a primary that is not recorded counts as in flight"]
 pub struct Primary {
     batch: u64,
@@ -133,7 +134,13 @@ impl Sketch {
 
     /// The primary ended. Only the sketch that it started in can make sense of it: another one miscounts.
     #[expect(clippy::needless_pass_by_value, reason = "a primary ends once")]
+    #[inline]
     pub fn record(&mut self, primary: Primary, now: Time, end: End) {
+        self.record_equal(&primary, 1, now, end);
+    }
+
+    /// So many equal primaries ended together: as [`Sketch::record`] for each of them.
+    pub fn record_equal(&mut self, primary: &Primary, n: u32, now: Time, end: End) {
         let (kind, cut) = match end {
             End::Answered => (Kind::Answered, Time::MAX),
             End::Failed => (Kind::Failed, Time::MAX),
@@ -143,9 +150,9 @@ impl Sketch {
         if kind == Kind::Answered {
             self.heard = self.heard.max(now);
         }
-        let Primary { batch, started } = primary;
-        if let Some(weight) = self.batches.end(batch, started, cut) {
-            self.ended.add(now.saturating_sub(started), kind, weight);
+        let Primary { batch, started } = *primary;
+        if let Some(weight) = self.batches.end(batch, started, cut, n) {
+            self.ended.add(now.saturating_sub(started), kind, weight * u64::from(n));
         }
     }
 

@@ -64,3 +64,26 @@ fn shards_that_are_fed_in_turn_are_one_sketch() {
     assert_eq!(merged.started(), u64::from(n));
     assert!(merged == whole.snapshot(now));
 }
+
+#[test]
+fn equal_primaries_that_end_together_count_as_one_after_another() {
+    let ms = Time::from_millis;
+    let ends = [End::Answered, End::Failed, End::Cancelled, End::Cut { deadline: ms(40) }];
+    for (n, end) in [1, 2, 5, 60].into_iter().zip(ends) {
+        let mut one_by_one = Sketch::new(2_000).unwrap();
+        let mut together = one_by_one.clone();
+        for start in [ms(3), ms(5)] {
+            let primaries: Vec<_> = (0..n).map(|_| one_by_one.start(start)).collect();
+            for primary in primaries {
+                one_by_one.record(primary, ms(17), end);
+            }
+            let mut primaries: Vec<_> = (0..n).map(|_| together.start(start)).collect();
+            while let Some(first) = primaries.pop() {
+                let equal = primaries.iter().rev().take_while(|other| **other == first).count();
+                primaries.truncate(primaries.len() - equal);
+                together.record_equal(&first, 1 + equal as u32, ms(17), end);
+            }
+            assert_eq!(together.snapshot(ms(20)), one_by_one.snapshot(ms(20)), "{n} that end in {end:?}");
+        }
+    }
+}

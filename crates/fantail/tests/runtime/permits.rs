@@ -1,8 +1,8 @@
 //! A permit is handed back exactly once, however the attempt ends.
 
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use fantail::{AttemptError, Fanout, JoinError, Limiters};
@@ -176,4 +176,42 @@ async fn a_due_copy_without_a_permit_stays_due_behind_first_attempts_and_leaves_
     let done = job.await.unwrap();
     assert_eq!((done.elapsed(), done.ledger().copies.launched), (ms(30), 0));
     assert!(fantail_core::job::Refusal::ALL.iter().all(|reason| done.ledger().refused(*reason) == 0));
+}
+
+#[tokio::test]
+async fn of_permits_that_were_granted_together_a_hold_keeps_one_out() {
+    let plan = fanout(PlanSpec { limiters: vec![gate(3)], ..PlanSpec::new("plan", limited(3)) });
+    let mut job = plan.job();
+    let holds = job.each(|attempt| {
+        let hold = (attempt.branch() == 1).then(|| attempt.hold());
+        async move { Ok(hold) }
+    });
+    let holds = job.join().await.unwrap().take(holds);
+    let limiter = plan.limiter(0).unwrap();
+    assert_eq!(limiter.held(), 1);
+    drop(holds);
+    assert_eq!(limiter.held(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn permits_of_a_job_that_calls_nobody_cost_nothing_and_one_that_panics_at_once_has_cost() {
+    let spec = PlanSpec { limiters: vec![rate(ms(1_000), 3)], ..PlanSpec::new("plan", limited(3)) };
+    let plan = fanout(spec);
+    let ready = |panics: bool| {
+        let mut job = plan.job();
+        let _answers = job.each(move |attempt| async move {
+            assert!(!panics || attempt.branch() < 2, "a branch panics");
+            Ok(())
+        });
+        job
+    };
+    drop(ready(false).start().unwrap());
+    assert_eq!(ready(false).join().await.unwrap().elapsed(), ms(0));
+    sleep(3_000).await;
+    let mut job = Box::pin(ready(true).join());
+    let panicked =
+        catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+    assert!(panicked.is_err());
+    drop(job);
+    assert_eq!(ready(false).join().await.unwrap().elapsed(), ms(3_000));
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fantail::{AttemptError, Done, Fanout, JoinError};
 use fantail_core::job::{Failure, Outcome, Verdict};
-use fantail_core::{BranchSpec, BudgetSpec, PlanSpec, Time};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec, Time};
 use tokio::sync::oneshot;
 use tokio::time::advance;
 
@@ -123,4 +123,40 @@ async fn a_reader_that_lets_the_job_stand_still_makes_no_branch_late() {
     }
     let done = running.finish().await.unwrap();
     assert_eq!((seen.len(), done.verdict(), done.elapsed()), (10, Verdict::Complete, ms(19)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_attempt_that_answered_first_wins_whichever_is_looked_at_first() {
+    let race = BranchSpec { repeatable: true, hedge: Some(Hedge::race(2)), ..optional("a") };
+    let plan = with_deadline(vec![race]);
+    for first in [0, 1] {
+        let mut job = plan.job();
+        let answer = job.optional("a", |attempt| {
+            let there = if attempt.number() == first { 50 } else { 60 };
+            after(there, attempt.number())
+        });
+        let mut job = Box::pin(job.join());
+        assert!(poll_once(&mut job).await.is_pending());
+        for pass in [50, 10, 90] {
+            advance(Duration::from_millis(pass)).await;
+        }
+        let mut done = job.await.unwrap();
+        assert_eq!((done.take(answer), done.elapsed()), (Some(first), ms(50)));
+        assert_eq!(done.ledger().copies.won, u64::from(first));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_late_is_in_no_result() {
+    let plan = with_deadline(vec![optional("a")]);
+    for (there, answer) in [(100, Some(7)), (101, None)] {
+        let mut job = plan.job();
+        let handle = job.optional("a", |_| after(there, 7));
+        let mut job = Box::pin(job.join());
+        assert!(poll_once(&mut job).await.is_pending());
+        // Nobody looks before that.
+        advance(Duration::from_millis(there)).await;
+        advance(Duration::from_millis(50)).await;
+        assert_eq!(job.await.unwrap().take(handle), answer, "there at {there} ms");
+    }
 }
