@@ -8,6 +8,7 @@ use std::time::Duration;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use fantail_bench::clock::ThreadTime;
 use fantail_bench::fanouts::{self, ByHand, Work};
+use fantail_core::{End, Sketch, Time};
 use tokio::runtime::{Builder, Runtime};
 
 /// Runs a fan-out again and again in one task.
@@ -54,19 +55,44 @@ fn peers(group: &mut BenchmarkGroup<'_, ThreadTime>, work: Work, k: u64) {
     measure!(group, runtime, "JoinSet", fanouts::by_join_set(work, k));
     let mut tower = runtime.block_on(async { fanouts::tower_service(work) });
     measure!(group, runtime, "tower", fanouts::by_tower(&mut tower, k));
-    let mut shared = runtime.block_on(async { fanouts::tower_shared(work) });
-    measure!(group, runtime, "tower, shared through a buffer", fanouts::by_tower(&mut shared, k));
     // What is ready costs the square of k beyond tokio's budget for one poll: minutes for the most branches.
     if k <= 10_000 {
         let (gate, by_hand) = (fanouts::semaphore(), ByHand::default());
+        let mut shared = runtime.block_on(async { fanouts::tower_shared(work) });
+        measure!(group, runtime, "tower, shared through a buffer", fanouts::by_tower(&mut shared, k));
         measure!(group, runtime, "semaphore, timeout", fanouts::by_semaphore(&gate, work, k));
         measure!(group, runtime, "governor, semaphore, timeout, hedge", by_hand.job(work, k));
     }
 }
 
+/// What a primary costs in the sketch: to be counted as one that runs, and then as one that answered.
+fn sketch(c: &mut Criterion<ThreadTime>) {
+    let mut sketch = Sketch::new(Sketch::HALF_LIFE).expect("the default half-life is one");
+    let mut now = Time::ZERO;
+    let mut measure = |name, ends: bool| {
+        c.bench_function(name, |b| {
+            b.iter_custom(|iterations| {
+                let start = ThreadTime::now();
+                for i in 0..iterations {
+                    now = now.saturating_add(Time::from_micros(100));
+                    let primary = sketch.start(now);
+                    if ends {
+                        // Of 1 to 100 ms.
+                        let latency = Time::from_micros(1_000 + i * 7_919 % 99_000);
+                        sketch.record(primary, now.saturating_add(latency), End::Answered);
+                    }
+                }
+                ThreadTime::since(start)
+            });
+        });
+    };
+    measure("sketch: a start and its record", true);
+    measure("sketch: a start", false);
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(ThreadTime);
-    targets = fan_outs
+    targets = sketch, fan_outs
 }
 criterion_main!(benches);
