@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::ops::RangeInclusive;
 
 use super::copies::{Copies, MOST_DIGITS, only_sent};
 use super::meter::Meter;
@@ -171,7 +172,7 @@ impl<'t> Search<'t> {
         let mut found = self.races(base, &hedged)?;
         match hedged.as_slice() {
             [] => return Ok(None),
-            [group] => found.extend(self.one_group(base, *group)?),
+            [group] => found.extend(self.one_group(base, *group, 1..=self.tuning.levers.most_copies)?),
             _ => self.several_groups(base, &hedged, &mut found)?,
         }
         if self.goals.iter().any(|goal| goal.measure == Measure::ExtraBusy) {
@@ -204,10 +205,15 @@ impl<'t> Search<'t> {
 
     /// For each number of copies, how many of them go out at once and the gap between the others, the latest first delay that
     /// keeps the goals, with its price.
-    pub(super) fn one_group(&self, base: &GroupedPlan, group: usize) -> Result<Vec<Priced>, SolveError> {
+    pub(super) fn one_group(
+        &self,
+        base: &GroupedPlan,
+        group: usize,
+        counts: RangeInclusive<usize>,
+    ) -> Result<Vec<Priced>, SolveError> {
         let mut found = Vec::new();
         let step = self.horizon(base) / GAPS as f64;
-        for count in 1..=self.tuning.levers.most_copies {
+        for count in counts {
             for at_once in
                 (0..count).filter(|at_once| count <= MOST_MIXED || [0, count - 1].contains(at_once))
             {

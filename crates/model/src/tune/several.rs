@@ -90,13 +90,14 @@ const LATEST_TRADED: f64 = 10.0;
 impl Search<'_> {
     /// For each number of copies and each goal the profile on its path that just keeps all goals, and for each group its
     /// copies alone; then every group moved as late as it may, and the cheapest of all that is found traded between pairs of
-    /// groups.
+    /// groups. All that is done for fewer copies comes before what is done for more, so that these are never dearer.
     pub(super) fn several_groups(
         &self,
         base: &GroupedPlan,
         hedged: &[usize],
         found: &mut Vec<Priced>,
     ) -> Result<(), SolveError> {
+        let mut traded = f64::INFINITY;
         for most in 1..=self.tuning.levers.most_copies {
             for each in self.prices(base) {
                 for aim in aims(self, base) {
@@ -105,16 +106,31 @@ impl Search<'_> {
                     }
                 }
             }
-        }
-        // One copy is a root; of more, gaps are tried.
-        let roots = 1 + self.tuning.levers.most_copies.saturating_sub(1) * 3 * ROOT;
-        if hedged.len() <= MOST_MOVED && self.has_room(hedged.len() * roots * ROOT) {
-            for &group in hedged {
-                found.extend(self.one_group(base, group)?);
+            // One copy is a root; of more, gaps are tried.
+            let roots = if most == 1 { 1 } else { 3 * ROOT };
+            if hedged.len() <= MOST_MOVED && self.has_room(hedged.len() * roots * ROOT) {
+                for &group in hedged {
+                    found.extend(self.one_group(base, group, most..=most)?);
+                }
+            }
+            let cheapest = found.iter().min_by(|(a, _), (b, _)| a.total_cmp(b)).cloned();
+            let worth = |(price, _): &Priced| hedged.len() <= MOST_TRADED && *price < SAVES * traded;
+            if let Some(best) = cheapest.filter(worth) {
+                let best = self.traded_out(base, best, hedged)?;
+                traded = best.0;
+                found.push(best);
             }
         }
-        let cheapest = found.iter().min_by(|(a, _), (b, _)| a.total_cmp(b)).cloned();
-        let Some(mut best) = cheapest.filter(|_| hedged.len() <= MOST_TRADED) else { return Ok(()) };
+        Ok(())
+    }
+
+    /// All groups trade as long as that saves something.
+    fn traded_out(
+        &self,
+        base: &GroupedPlan,
+        mut best: Priced,
+        hedged: &[usize],
+    ) -> Result<Priced, SolveError> {
         let trades = hedged.len() * hedged.len() * TRADES * ROOT;
         for _ in 0..ROUNDS {
             if !self.has_room(trades) {
@@ -126,8 +142,7 @@ impl Search<'_> {
                 break;
             }
         }
-        found.push(best);
-        Ok(())
+        Ok(best)
     }
 
     /// What one copy of each group counts: its price; where something else that copies cost is bounded too, also that, and
