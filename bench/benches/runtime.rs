@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use fantail_bench::clock::ThreadTime;
-use fantail_bench::fanouts::{self, ByHand, Work};
+use fantail_bench::fanouts::{self, ByHand, NARROW, WIDE, Work};
 use fantail_core::{End, Sketch, Time};
 use tokio::runtime::{Builder, Runtime};
 
@@ -40,7 +40,7 @@ fn fan_outs(c: &mut Criterion<ThreadTime>) {
             group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
             peers(&mut group, work, k);
             let runtime = runtime();
-            let (bare, guarded) = (fanouts::bare(k), fanouts::guarded(k));
+            let (bare, guarded) = (fanouts::bare(k), fanouts::guarded(k, WIDE));
             measure!(group, runtime, "fantail, no policy", fanouts::by_fantail(&bare, work));
             measure!(group, runtime, "fantail", fanouts::by_fantail(&guarded, work));
             group.finish();
@@ -57,11 +57,27 @@ fn peers(group: &mut BenchmarkGroup<'_, ThreadTime>, work: Work, k: u64) {
     measure!(group, runtime, "tower", fanouts::by_tower(&mut tower, k));
     // What is ready costs the square of k beyond tokio's budget for one poll: minutes for the most branches.
     if k <= 10_000 {
-        let (gate, by_hand) = (fanouts::semaphore(), ByHand::default());
+        let (gate, by_hand) = (fanouts::semaphore(WIDE), ByHand::new(WIDE));
         let mut shared = runtime.block_on(async { fanouts::tower_shared(work) });
         measure!(group, runtime, "tower, shared through a buffer", fanouts::by_tower(&mut shared, k));
         measure!(group, runtime, "semaphore, timeout", fanouts::by_semaphore(&gate, work, k));
         measure!(group, runtime, "governor, semaphore, timeout, hedge", by_hand.job(work, k));
+    }
+}
+
+/// Where a job's branches wait for each other: a gate of ten. Tower's service is not among them, since whoever waits for it
+/// to be ready does not poll the calls that it waits for.
+fn narrow(c: &mut Criterion<ThreadTime>) {
+    for (work, k) in [(Work::Ready, 100), (Work::Yields, 100), (Work::Yields, 1_000)] {
+        let mut group = c.benchmark_group(format!("{work:?}, {k} branches, a gate of {NARROW}"));
+        group.throughput(Throughput::Elements(k)).sample_size(10);
+        let runtime = runtime();
+        let (gate, by_hand) = (fanouts::semaphore(NARROW), ByHand::new(NARROW));
+        measure!(group, runtime, "semaphore, timeout", fanouts::by_semaphore(&gate, work, k));
+        measure!(group, runtime, "governor, semaphore, timeout, hedge", by_hand.job(work, k));
+        let guarded = fanouts::guarded(k, NARROW);
+        measure!(group, runtime, "fantail", fanouts::by_fantail(&guarded, work));
+        group.finish();
     }
 }
 
@@ -93,6 +109,6 @@ fn sketch(c: &mut Criterion<ThreadTime>) {
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(ThreadTime);
-    targets = sketch, fan_outs
+    targets = sketch, narrow, fan_outs
 }
 criterion_main!(benches);

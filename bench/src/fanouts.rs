@@ -25,8 +25,10 @@ const DEADLINE: Duration = Duration::from_secs(30);
 const HEDGE: Duration = Duration::from_secs(5);
 /// The same for tower's hedge, in milliseconds: it counts through its histogram up to there for each call.
 const TOWER_MS: u64 = 200;
-/// More than run at once.
-const GATE: u32 = 1_000_000;
+/// A gate for more than run at once.
+pub const WIDE: u32 = 1_000_000;
+/// A gate that most branches of a job wait for.
+pub const NARROW: u32 = 10;
 /// More than start in a second.
 const RATE: u32 = u32::MAX;
 
@@ -91,9 +93,9 @@ pub async fn by_semaphore(gate: &Semaphore, work: Work, k: u64) -> u64 {
     join_all((0..k).map(branch)).await.into_iter().sum()
 }
 
-/// A gate wider than any job.
-pub fn semaphore() -> Semaphore {
-    Semaphore::new(GATE as usize)
+/// A gate.
+pub fn semaphore(gate: u32) -> Semaphore {
+    Semaphore::new(gate as usize)
 }
 
 /// Rate, gate, deadline and hedge from the usual parts.
@@ -102,14 +104,13 @@ pub struct ByHand {
     gate: Semaphore,
 }
 
-impl Default for ByHand {
-    fn default() -> ByHand {
-        let quota = Quota::per_second(NonZeroU32::MAX);
-        ByHand { rate: RateLimiter::direct(quota), gate: semaphore() }
-    }
-}
-
 impl ByHand {
+    /// With this gate.
+    pub fn new(gate: u32) -> ByHand {
+        let quota = Quota::per_second(NonZeroU32::MAX);
+        ByHand { rate: RateLimiter::direct(quota), gate: semaphore(gate) }
+    }
+
     /// One fan-out.
     pub async fn job(&self, work: Work, k: u64) -> u64 {
         join_all((0..k).map(|branch| self.branch(work, branch))).await.into_iter().sum()
@@ -161,7 +162,7 @@ pub fn tower_service(
     let (period, before) = (Duration::from_secs(3_600), [TOWER_MS; 20]);
     let hedged = Hedge::new_with_mock_latencies(call, Always, 10, 0.95, period, &before);
     ServiceBuilder::new()
-        .concurrency_limit(GATE as usize)
+        .concurrency_limit(WIDE as usize)
         .rate_limit(u64::from(RATE), Duration::from_secs(1))
         .timeout(DEADLINE)
         .service(hedged)
@@ -174,7 +175,7 @@ pub fn tower_service(
 pub fn tower_shared(
     work: Work,
 ) -> impl Service<u64, Response = u64, Error = tower::BoxError, Future: Send> + Clone + Send {
-    Buffer::new(tower_service(work), GATE as usize)
+    Buffer::new(tower_service(work), WIDE as usize)
 }
 
 /// One fan-out over such a service.
@@ -195,12 +196,12 @@ pub async fn by_tower(
 ///
 /// # Panics
 /// Without branches.
-pub fn guarded(k: u64) -> Fanout {
+pub fn guarded(k: u64, gate: u32) -> Fanout {
     let p95 = Quantile::from_ppm(950_000).expect("it is a level");
     let delay = Time::from_nanos(HEDGE.as_nanos() as u64);
     let live = LiveDelaySpec { floor: delay, warming: Some(delay), ..LiveDelaySpec::new(p95) };
     let rate = Rate { permits: RATE, per: Time::from_secs(1), burst: RATE };
-    let limiter = LimiterSpec { gate: Some(GATE), rate: Some(rate), ..LimiterSpec::new("account") };
+    let limiter = LimiterSpec { gate: Some(gate), rate: Some(rate), ..LimiterSpec::new("account") };
     fanout(k, |spec, branch| {
         spec.deadline = Some(Time::from_nanos(DEADLINE.as_nanos() as u64));
         spec.limiters = vec![limiter];
@@ -254,11 +255,13 @@ mod tests {
                 assert_eq!(by_join_all(work, k).await, sum);
                 assert_eq!(by_futures_unordered(work, k).await, sum);
                 assert_eq!(by_join_set(work, k).await, sum);
-                assert_eq!(by_semaphore(&semaphore(), work, k).await, sum);
-                assert_eq!(ByHand::default().job(work, k).await, sum);
+                for gate in [WIDE, NARROW] {
+                    assert_eq!(by_semaphore(&semaphore(gate), work, k).await, sum);
+                    assert_eq!(ByHand::new(gate).job(work, k).await, sum);
+                }
                 assert_eq!(by_tower(&mut tower_service(work), k).await, sum);
                 assert_eq!(by_tower(&mut tower_shared(work), k).await, sum);
-                for fanout in [bare(k), guarded(k)] {
+                for fanout in [bare(k), guarded(k, WIDE), guarded(k, NARROW)] {
                     assert_eq!(by_fantail(&fanout, work).await, sum);
                     assert_eq!(by_fantail(&fanout, work).await, sum, "a job in the place of one before");
                 }
