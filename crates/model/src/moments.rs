@@ -108,8 +108,6 @@ const LARGEST: f64 = 1e290;
 const REST: f64 = 1e-10;
 /// How far, in log time, beyond the last landmark: a tail of index 2, at hazard 100 there, is not below the least float yet.
 const BEYOND: f64 = 275.0;
-/// An integrand is negligible beyond the last landmark when it is below this there, beside the squared scale of the law.
-const NOTHING: f64 = 1e-26;
 
 /// The range of an integral to the right of a centre.
 pub(crate) struct Upper<'a> {
@@ -149,9 +147,12 @@ pub(crate) fn upper(
     let last = points[points.len() - 1];
     let mut far = to_v(end.min(FAR.max(from))).max(last);
     let distance = |v: f64| if v < 1.0 { scale * libm::expm1(v) } else { libm::exp(v + ln_scale) - scale };
-    let ratio = distance(last) / scale;
-    if last > 0.0 && index.is_infinite() && f(from + distance(last)) * ratio * ratio < NOTHING {
-        far = last;
+    let at = |v: &f64| (distance(*v), f(from + distance(*v)));
+    if index.is_infinite()
+        && let Some(place) = negligible(points.iter().map(at))
+    {
+        far = points[place];
+        points.truncate(place);
     } else if end.is_infinite() {
         far = far.min(last + BEYOND);
         points.extend((0..10).map(|i| last + f64::from(1 << i)).take_while(|v| *v < far));
@@ -183,6 +184,19 @@ pub(crate) fn upper(
     first = if one > LARGEST { f64::INFINITY } else { first };
     second = if two > LARGEST { f64::INFINITY } else { second };
     Ok([first, second])
+}
+
+/// The first of places, given as distance and value, from which on a function that falls faster than any power adds nothing to
+/// either integral: that up to a place is at least the product of the two there, and that beyond it about as much.
+fn negligible(places: impl Iterator<Item = (f64, f64)>) -> Option<usize> {
+    const NOTHING: f64 = 1e-18;
+    let mut most = [0.0_f64; 2];
+    places.enumerate().find_map(|(place, (distance, value))| {
+        let now = [value * distance, value * distance * distance];
+        most = [most[0].max(now[0]), most[1].max(now[1])];
+        let nothing = (0..2).all(|i| most[i] > 0.0 && now[i] <= NOTHING * most[i]);
+        nothing.then_some(place)
+    })
 }
 
 /// `∫ F dt` and `∫ (centre - t) F dt` from 0 to the centre.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::Dependence;
+use super::{Dependence, grid};
 use super::orthant::density;
 use crate::moments::Moments;
 use crate::numeric::{Tolerance, bracketed_root, integrate_within};
@@ -290,13 +290,22 @@ impl DependentJob {
         Ok(copies)
     }
 
+    /// Copies per primary, as in [`Prices::extra_requests`], without the integrals of the other prices.
+    ///
+    /// # Errors
+    /// As for [`DependentJob::complete`].
+    pub fn extra_requests(&self) -> Result<f64, SolveError> {
+        let copies = self.copies_of_each()?;
+        let groups = self.plan().groups.iter().zip(copies);
+        Ok(groups.map(|(group, copies)| group.count as f64 * copies).sum::<f64>() / self.n() as f64)
+    }
+
     /// The prices, when losers are cancelled like that.
     ///
     /// # Errors
     /// As for [`DependentJob::mean`], and [`SolveError::OutOfRange`] for a lag that is negative or not a number.
     pub fn prices(&self, cancellation: Cancellation) -> Result<Prices, SolveError> {
-        let groups = 0..self.plan().groups.len();
-        let per_branch: Vec<f64> = groups.map(|group| self.copies(group)).collect::<Result<_, _>>()?;
+        let per_branch = self.copies_of_each()?;
         let busy = self.total_busy(cancellation)?;
         let plain = if per_branch.iter().all(|copies| *copies == 0.0) {
             None
@@ -305,6 +314,13 @@ impl DependentJob {
             Some(plain.total_busy(cancellation)?)
         };
         Ok(Prices::new(self.plan(), &per_branch, busy, plain))
+    }
+
+    /// The copies of a branch of each group.
+    fn copies_of_each(&self) -> Result<Vec<f64>, SolveError> {
+        let alone = self.law.whatever();
+        let copies = |group| if alone.is_alone(group) { Ok(alone.copies(group)) } else { self.copies(group) };
+        (0..self.plan().groups.len()).map(copies).collect()
     }
 
     /// Expected copies of a job that the budget pays for: those that are due after a delay.
@@ -316,10 +332,13 @@ impl DependentJob {
 
     fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
         let lag = cancellation.lag()?;
-        self.check_work(self.law.busy_work(lag))?;
         if self.law.busy_for_ever(lag, self.shares) {
             return Ok(f64::INFINITY);
         }
+        if (0..self.plan().groups.len()).all(|group| self.law.is_alone(group)) {
+            return self.law.whatever().total_busy(cancellation);
+        }
+        self.check_work(self.law.busy_work(lag))?;
         let [busy] = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
         Ok(busy)
     }
@@ -464,6 +483,10 @@ impl DependentJob {
             return read(&self.law);
         }
         let mut job = self.law.clone();
+        let steep = self.law.steepness(self.shares);
+        if let Some(total) = grid::sum(steep, tolerance, |j| weighted(&mut job, j, &read))? {
+            return Ok(total);
+        }
         let mut steps = Vec::new();
         for &(t, side) in times {
             add_steps(&mut job, t, side, &mut steps);

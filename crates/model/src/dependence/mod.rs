@@ -13,8 +13,10 @@
 //! luck is all that a copy can buy back. So a branch given J is a law ([`Together`]), a job given J is a
 //! [`JobLaw`](crate::JobLaw) of such laws, and every readout of a [`DependentJob`] is an integral of one of a `JobLaw` over J.
 
+mod grid;
 mod job;
 mod orthant;
+mod race;
 mod regimes;
 mod together;
 

@@ -3,7 +3,8 @@
 use alloc::sync::Arc;
 use core::f64::consts::{FRAC_1_SQRT_2, TAU};
 
-use super::Dependence;
+use super::race::Race;
+use super::{Dependence, Together};
 use crate::numeric::nodes;
 use crate::special::normal_hazard;
 
@@ -16,6 +17,8 @@ pub(super) struct Factors {
     own: f64,
     /// For two attempts; `None` when they are nearly one.
     pair: Option<Pair>,
+    /// For attempts that start together, and how many; `None` where they do not.
+    race: Option<(usize, Race)>,
 }
 
 /// In place of an own share of 0, so that an attempt given J is a step of no width but nothing divides by 0.
@@ -30,7 +33,18 @@ impl Factors {
             luck: libm::sqrt(luck),
             own: libm::sqrt(own).max(NO_WIDTH),
             pair: Pair::new(if own > 0.0 { branch / own } else { 1.0 }),
+            race: None,
         }
+    }
+
+    /// The same for attempts that start together, with a table.
+    pub(super) fn racing(self, attempts: usize) -> Factors {
+        if attempts == 1 || self.luck == 0.0 || self.branch == 0.0 {
+            return self;
+        }
+        let values = |x: f64| [x * self.own; Together::MOST_COPIES + 1];
+        let race = Race::new(|x| self.hazard(&values(x)[..attempts]));
+        Factors { race: Some((attempts, race)), ..self }
     }
 
     pub(super) fn own(&self) -> f64 {
@@ -47,16 +61,16 @@ impl Factors {
         self.branch * self.branch + self.luck * self.luck / attempts as f64
     }
 
-    /// How much work [`Factors::hazard`] of so many values is, in normal tails.
-    pub(super) fn work(&self, attempts: usize) -> f64 {
+    /// How much work [`Factors::hazard`] of so many values at so many places is, in normal tails.
+    pub(super) fn work(&self, attempts: usize, places: usize) -> f64 {
         /// Nodes where the step of an attempt is as wide as the density of B.
         const NODES: f64 = 24.0;
         let m = attempts as f64;
-        if attempts == 1 || self.luck == 0.0 {
+        if attempts == 1 || self.luck == 0.0 || self.race.is_some() {
             return 1.0;
         }
         if self.branch == 0.0 {
-            return m;
+            return places as f64;
         }
         match &self.pair {
             Some(pair) if attempts == 2 => 0.25 * pair.nodes.len() as f64,
@@ -64,7 +78,7 @@ impl Factors {
                 let slope = self.branch / self.luck;
                 let squares = m * slope * slope;
                 // A steep step is narrow.
-                m * NODES * libm::sqrt(if squares > STEEP { m } else { 1.0 + squares })
+                places as f64 * NODES * libm::sqrt(if squares > STEEP { m } else { 1.0 + squares })
             }
         }
     }
@@ -85,22 +99,27 @@ impl Factors {
         if values.len() == 1 || self.luck == 0.0 {
             return normal_hazard(alone);
         }
-        let others = || {
-            let others = values.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, value)| *value);
-            others.filter(|value| adds(*value / self.own, alone))
-        };
+        if let Some((attempts, race)) = &self.race
+            && *attempts == values.len()
+            && values.iter().all(|value| *value == first)
+            && let Some(hazard) = race.hazard(alone)
+        {
+            return hazard;
+        }
+        let counts = |value: f64| adds(value / self.own, alone);
+        let others = || values.iter().enumerate().filter(|(i, value)| *i != place && counts(**value));
         if self.branch == 0.0 {
-            return others().chain([first]).map(|value| normal_hazard(value / self.luck)).sum();
+            return others().map(|(_, value)| *value).chain([first]).map(|v| normal_hazard(v / self.luck)).sum();
         }
         let mut rest = others();
-        let Some(second) = rest.next() else { return normal_hazard(alone) };
+        let Some((_, second)) = rest.next() else { return normal_hazard(alone) };
         if let (Some(pair), None) = (&self.pair, rest.next())
             && alone.abs() <= Pair::FARTHEST
             && second.abs() <= Pair::FARTHEST * self.own
         {
             return pair.hazard(alone, second / self.own);
         }
-        Branch::new(self, first, others()).hazard(alone)
+        Branch::new(self, first, others().map(|(_, value)| *value)).hazard(alone)
     }
 
     /// `-d/dt P(open)` over P's own scale: each attempt's density at its value times how fast that grows, if no other has
@@ -122,7 +141,14 @@ impl Factors {
             };
             slope * density(value / self.own) / self.own * open
         };
-        (0..values.len()).map(one).sum()
+        let (mut sum, mut last) = (0.0, 0.0);
+        for i in 0..values.len() {
+            // Attempts that started together are alike.
+            let alike = i > 0 && (values[i], slopes[i]) == (values[i - 1], slopes[i - 1]);
+            last = if alike && self.luck > 0.0 { last } else { one(i) };
+            sum += last;
+        }
+        sum
     }
 }
 
@@ -177,14 +203,31 @@ impl Pair {
 /// One branch given J. Its integrals over b, the value of B, are of functions that are analytic everywhere, rise to one
 /// peak and fall at least as fast as the normal density. A trapezoid sum of step h is then off by a share of
 /// `e^(-2π² / h² (1 + m r²))` only, with m attempts whose tails are r times as steep as the density.
-struct Branch<I> {
-    /// Where each attempt has answered at b = 0 for average luck, in standard deviations of luck.
+struct Branch {
+    /// Where the first attempt has answered at b = 0 for average luck, in standard deviations of luck.
     first: f64,
-    others: I,
+    others: Others,
     /// r: how steep the step of an attempt is over b.
     slope: f64,
     /// `m r²`.
     squares: f64,
+}
+
+/// Where the other attempts have answered, likewise, those at the same place counted.
+struct Others {
+    of: [(f64, f64); Together::MOST_COPIES + 1],
+    places: usize,
+}
+
+impl Others {
+    fn places(&self) -> &[(f64, f64)] {
+        &self.of[..self.places]
+    }
+
+    /// `Π P(open)` of values of a normal tail.
+    fn product(&self, of: f64, tail: impl Fn(f64) -> f64) -> f64 {
+        self.places().iter().fold(of, |open, (z, count)| open * power(tail(*z), *count))
+    }
 }
 
 /// With this `m r²` or more the step is narrow in b.
@@ -192,11 +235,23 @@ const STEEP: f64 = 400.0;
 /// Values of B beyond it do not count: the density is below the least float.
 const FAR: f64 = 40.0;
 
-impl<I: Iterator<Item = f64> + Clone> Branch<I> {
-    fn new(factors: &Factors, first: f64, others: I) -> Branch<impl Iterator<Item = f64> + Clone + use<I>> {
+impl Branch {
+    fn new(factors: &Factors, first: f64, others: impl Iterator<Item = f64>) -> Branch {
         let (luck, slope) = (factors.luck, factors.branch / factors.luck);
-        let squares = (others.clone().count() + 1) as f64 * slope * slope;
-        Branch { first: first / luck, others: others.map(move |value| value / luck), slope, squares }
+        let mut counted = Others { of: [(0.0, 0.0); Together::MOST_COPIES + 1], places: 0 };
+        let mut attempts = 1.0;
+        for value in others {
+            let (z, last) = (value / luck, counted.places.wrapping_sub(1));
+            attempts += 1.0;
+            match counted.of.get_mut(last) {
+                Some((place, count)) if *place == z => *count += 1.0,
+                _ => {
+                    counted.of[counted.places] = (z, 1.0);
+                    counted.places += 1;
+                }
+            }
+        }
+        Branch { first: first / luck, others: counted, slope, squares: attempts * slope * slope }
     }
 
     fn hazard(&self, alone: f64) -> f64 {
@@ -222,19 +277,28 @@ impl<I: Iterator<Item = f64> + Clone> Branch<I> {
     fn open(&self) -> f64 {
         self.sum(0.0, FAR, |b| {
             let by = self.slope * b;
-            self.others.clone().fold(upper(self.first - by), |open, z| open * upper(z - by))
+            if let [(z, count)] = self.others.places()
+                && *z == self.first
+            {
+                return power(upper(z - by), count + 1.0);
+            }
+            self.others.product(upper(self.first - by), |z| upper(z - by))
         })
     }
 
     /// `P(another attempt has answered and the first has not)`.
     fn gain(&self, steep: bool) -> f64 {
-        let best = self.others.clone().fold(f64::NEG_INFINITY, f64::max);
+        let best = self.others.places().iter().fold(f64::NEG_INFINITY, |best, (z, _)| best.max(*z));
         // Between the steps, drawn to the density's peak.
         let middle = 0.5 * (self.first + best) / self.slope;
         let start = middle * (self.squares / (1.0 + self.squares));
         self.sum(start, if steep { FAR / self.slope } else { FAR }, |b| {
             let by = self.slope * b;
-            let any = self.others.clone().fold(0.0, |any, z| any + (1.0 - any) * upper(by - z));
+            let any = self.others.places().iter().fold(0.0, |any, (z, count)| {
+                let answered = upper(by - z);
+                let one = if *count > 1.0 { -libm::expm1(count * libm::log1p(-answered)) } else { answered };
+                any + (1.0 - any) * one
+            });
             any * upper(self.first - by)
         })
     }
@@ -247,7 +311,7 @@ impl<I: Iterator<Item = f64> + Clone> Branch<I> {
         let deviation = factors.luck / factors.own;
         self.sum(0.0, FAR, |b| {
             let by = self.slope * (mean + deviation * b);
-            self.others.clone().fold(1.0, |open, z| open * upper(z - by))
+            self.others.product(1.0, |z| upper(z - by))
         })
     }
 
@@ -281,6 +345,11 @@ pub(super) fn density(z: f64) -> f64 {
     /// `1 / √2π`.
     const PEAK: f64 = 0.398_942_280_401_432_7;
     PEAK * libm::exp(-0.5 * z * z)
+}
+
+/// `x^count` for a whole number of attempts.
+fn power(x: f64, count: f64) -> f64 {
+    if count == 1.0 { x } else { (1..count as u32).fold(x, |product, _| product * x) }
 }
 
 /// Upper tail of the standard normal, to the precision of an integral.

@@ -40,8 +40,10 @@ impl Together {
     pub(crate) const MOST_COPIES: usize = 16;
 
     pub(crate) fn new(attempt: &Law, starts: &[f64], shares: Dependence) -> Together {
+        let factors = Factors::new(shares);
+        let together = starts.iter().all(|start| *start == 0.0);
         Together {
-            factors: Arc::new(Factors::new(shares)),
+            factors: Arc::new(if together { factors.racing(starts.len()) } else { factors }),
             shares,
             common: 0.0,
             starts: starts.into(),
@@ -92,8 +94,12 @@ impl Together {
     /// The values of the attempts that have started by `t`.
     fn at(&self, t: f64) -> Each {
         let mut each = Each { of: [0.0; Together::MOST_COPIES + 1], attempts: 0 };
-        for start in self.starts.iter().take_while(|start| **start <= t) {
-            each.of[each.attempts] = self.value(t - start);
+        let (mut last, mut value) = (f64::NAN, 0.0);
+        for start in self.starts.iter().copied().take_while(|start| *start <= t) {
+            if start != last {
+                (last, value) = (start, self.value(t - start));
+            }
+            each.of[each.attempts] = value;
             each.attempts += 1;
         }
         each
@@ -158,9 +164,9 @@ impl Family for Together {
     }
 
     fn work(&self) -> f64 {
-        let attempts = self.starts.len();
+        let places = 1 + self.starts.windows(2).filter(|pair| pair[0] < pair[1]).count();
         // Each has a normal value of its own.
-        attempts as f64 * (self.attempt.work() + 1.0) + self.factors.work(attempts)
+        places as f64 * (self.attempt.work() + 1.0) + self.factors.work(self.starts.len(), places)
     }
 }
 

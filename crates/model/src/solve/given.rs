@@ -56,6 +56,24 @@ impl JobLaw {
         law.unwrap_or_else(|| member.law.clone()).cut(member.expires).expect("an instant of a checked plan")
     }
 
+    /// Whether no other branch has a say in what the attempts of one of a group do: the job ends when all branches have answered
+    /// or given up.
+    pub(crate) fn is_alone(&self, group: usize) -> bool {
+        !self.may_be_unneeded(group) && self.first_instant() == self.end()
+    }
+
+    /// The job with the laws of its branches whatever the job's value is, for what is of one branch alone.
+    pub(crate) fn whatever(&self) -> JobLaw {
+        let mut law = self.clone();
+        for member in &mut law.members {
+            if let Some(together) = &mut member.together {
+                *together = together.whatever();
+                member.law = Law::together(together.clone());
+            }
+        }
+        law
+    }
+
     /// Hazards of three events at `t`, each the less likely the slower the job is: that it has ended complete; that it has
     /// ended complete or partial; that it has not failed. Every readout at one instant changes where one of them does.
     pub(crate) fn ended(&self, t: f64, side: Side) -> [f64; 3] {
@@ -89,6 +107,16 @@ impl JobLaw {
             let time = |h: f64| member.attempt.inverse_hazard(h);
             (earliest.min(time(low) / wider), latest.max(time(high) * wider))
         })
+    }
+
+    /// How many times the chances of the job, at any instant, may change over one unit of J: as those of one attempt do, and the
+    /// faster the more branches there are. Infinite where an attempt has nothing of its own.
+    pub(crate) fn steepness(&self, shares: Dependence) -> f64 {
+        let attempt = libm::sqrt(shares.job() / (1.0 - shares.job()));
+        let n = self.n();
+        // The last of n move by so much less than each, and the middle ones of m by the root of m.
+        let middle = [self.spare, self.borne].map(|missing| missing.min(n - missing.min(n)) as f64);
+        attempt * (1.0 + libm::sqrt(2.0 * libm::log(n as f64)) + libm::sqrt(middle[0].max(middle[1])))
     }
 
     /// The largest normal value, of either sign, that a primary has at `t`.

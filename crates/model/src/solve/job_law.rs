@@ -107,7 +107,7 @@ pub struct JobLaw {
     /// Misses with which the job may still be complete.
     pub(super) spare: u64,
     /// Misses with which it may still be partial.
-    borne: u64,
+    pub(super) borne: u64,
     pub(super) assumptions: Vec<Assumption>,
 }
 
@@ -134,7 +134,7 @@ const MOST_TERMS: f64 = 2e7;
 /// The same for an integral over it, which takes a thousand.
 const MOST_TERMS_INTEGRATED: f64 = 5e6;
 /// Of more branches that differ, one bends the law of the job too little to matter to an integral.
-const MOST_KINKED: usize = 64;
+const MOST_KINKED: usize = 12;
 
 impl GroupedPlan {
     /// The law of this plan's job.

@@ -159,6 +159,14 @@ impl JobLaw {
             self.members.iter().map(Member::first_copy).filter(|delay| delay.is_finite()).collect();
         delays.sort_unstable_by(f64::total_cmp);
         delays.dedup();
+        if self.spare == 0 && delays.last().is_some_and(|last| *last < self.first_instant()) {
+            // Until then the job waits for every branch.
+            let none = |member: &Member| match member.first_copy() {
+                delay if delay.is_finite() => member.count as f64 * complement(member.hazard(delay)),
+                _ => 0.0,
+            };
+            return -libm::expm1(-self.members.iter().map(none).sum::<f64>());
+        }
         let first_at = |delay: f64| {
             let mut parts = self.parts(delay, Side::After);
             for (part, member) in parts.iter_mut().zip(&self.members) {
