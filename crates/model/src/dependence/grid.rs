@@ -34,7 +34,7 @@ pub(super) fn sum<const N: usize>(
     for _ in 0..HALVINGS {
         let mut between = [0.0; N];
         for i in low..high {
-            let terms = weighted((i as f64 + 0.5) * step)?;
+            let terms = weighted((f64::from(i) + 0.5) * step)?;
             between = core::array::from_fn(|i| between[i] + terms[i]);
         }
         let finer: [f64; N] = core::array::from_fn(|i| 0.5 * (total[i] + step * between[i]));

@@ -12,7 +12,7 @@ impl Race {
     /// Values from it on, of either sign, are not in the table.
     const REACH: f64 = 9.0;
     const PANELS_OF_ONE: f64 = 2.0;
-    /// No zero of the hazard is nearer to a panel than six times half of its width, so that each term is a twelfth of the one before.
+    /// Zeros of the hazard are six times half of a panel's width away from it, so that each term is a twelfth of the one before.
     const TERMS: usize = 14;
 
     /// From the hazard at a value, in standard deviations of an attempt of its own.
@@ -37,10 +37,7 @@ impl Race {
     /// The hazard at a value; `None` beyond the table.
     pub(super) fn hazard(&self, value: f64) -> Option<f64> {
         let place = (value + Race::REACH) * Race::PANELS_OF_ONE;
-        if !(place >= 0.0) {
-            return None;
-        }
-        let panel = self.panels.get(place as usize)?;
+        let panel = (place >= 0.0).then(|| self.panels.get(place as usize))??;
         let x = 2.0 * (place - libm::floor(place)) - 1.0;
         // Clenshaw's sum.
         let (mut last, mut before) = (0.0, 0.0);

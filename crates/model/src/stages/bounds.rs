@@ -1,4 +1,5 @@
-//! A stage between two bounds: its law rounded down and its law rounded up, on a lattice that is fine enough.
+//! A stage between two bounds: its law rounded down and its law rounded up, on a lattice that is fine enough, and on one
+//! that reaches far into both tails.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -25,6 +26,15 @@ pub(super) struct Bounds {
     pub(super) up: Side,
 }
 
+/// The bounds of a stage.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    /// As narrow as they come.
+    pub(super) near: Bounds,
+    /// Wider, and of the tails too.
+    pub(super) far: Bounds,
+}
+
 /// The relative width that is aimed at.
 const WIDTH: f64 = 1e-3;
 /// Hazards of the levels at which it is measured: p50, p99 and p99.9.
@@ -33,39 +43,46 @@ const LEVELS: [f64; 3] = [LN_2, 4.605_170_185_988_091, 6.907_755_278_982_137];
 const SCOUT: usize = 64;
 /// And on the one that tells how the width falls with them.
 const FIRST: usize = 256;
-/// Multiplications that are spent at most on narrower bounds: seconds.
-const MOST_WORK: f64 = 4e9;
 /// The mass at either end that cells are not spent on.
 const ENDS: f64 = 1e-11;
+/// Likewise, on the lattice that reaches far.
+const FAR_ENDS: f64 = 1e-40;
 /// How far below and above the medians is scouted; laws that span more are of no use.
 const FAR_BELOW: f64 = 1e-30;
 const FAR_ABOVE: f64 = 1e60;
 /// The narrowest cells, as a share of the median: what they cost of the width is nothing beside the rest.
 const NARROWEST: f64 = 0.05 * WIDTH;
 
-impl Bounds {
+impl Ranges {
     /// Scouts on coarse lattices, which tell where the law is and how the width falls with the cells; then once or twice on
-    /// one of as many cells as that asks for.
-    pub(super) fn of(stage: &Stage) -> Bounds {
-        let (from, to) = span(stage);
-        let scout = Bounds::on(stage, from / SCOUT as f64, to, SCOUT);
+    /// one of as many cells as that asks for, with so many multiplications at most.
+    pub(super) fn of(stage: &Stage, most_work: f64) -> Ranges {
+        let (from, to) = span(stage, ENDS);
+        let scout = Bounds::on(stage, [from / SCOUT as f64, to], SCOUT, ENDS);
         let narrowest = scout.up.median().clamp(1.0 / LATEST, to) * NARROWEST / stage.longest;
-        let mut bounds = Bounds::on(stage, narrowest, to, FIRST);
+        let (_, latest) = span(stage, FAR_ENDS);
+        let far = Bounds::on(stage, [narrowest.min(from), latest], FIRST, FAR_ENDS);
+        let (mut width, mut cells, mut work) = (far.width(), FIRST as f64, far.work());
+        let mut near = None;
         for _ in 0..3 {
-            let (width, cells) = (bounds.width(), bounds.down.lattice.cells as f64);
             let wanted = cells * width / WIDTH * 1.2;
-            let affordable = cells * libm::sqrt(MOST_WORK / bounds.work());
+            let affordable = cells * libm::sqrt(most_work / work);
             if width <= WIDTH || affordable < 1.1 * cells {
                 break;
             }
-            bounds = Bounds::on(stage, narrowest, to, wanted.min(affordable) as usize);
+            let finer = Bounds::on(stage, [narrowest, to], wanted.min(affordable) as usize, ENDS);
+            (width, cells, work) = (finer.width(), finer.down.lattice.cells as f64, finer.work());
+            near = Some(finer);
         }
-        bounds
+        let near = near.unwrap_or_else(|| Bounds::on(stage, [narrowest, to], FIRST, ENDS));
+        Ranges { near, far }
     }
+}
 
-    fn on(stage: &Stage, narrowest: f64, to: f64, cells: usize) -> Bounds {
+impl Bounds {
+    fn on(stage: &Stage, [narrowest, to]: [f64; 2], cells: usize, ends: f64) -> Bounds {
         let side = |rounding| {
-            let lattice = Lattice::new(narrowest, to, cells, rounding, ENDS / stage.calls);
+            let lattice = Lattice::new(narrowest, to, cells, rounding, ends / stage.calls);
             let law = lattice.stage(stage);
             let hazards = law.hazards();
             Side { lattice, law, hazards }
@@ -88,10 +105,11 @@ impl Bounds {
 }
 
 impl Side {
-    /// The earliest time at which its hazard is `h`.
+    /// The earliest time at which its hazard is `h`, or above it if that is 0.
     pub(super) fn time(&self, h: f64) -> f64 {
         let points = self.lattice.points();
-        let point = self.hazards[..points].partition_point(|hazard| *hazard < h);
+        let least = h.max(f64::MIN_POSITIVE);
+        let point = self.hazards[..points].partition_point(|hazard| *hazard < least);
         if point < points || self.is_down() && h <= self.hazards[points] {
             self.lattice.time(point)
         } else {
@@ -164,12 +182,12 @@ impl Lattice {
 }
 
 /// The times between which the calls of a stage, and their sums, mostly are.
-fn span(stage: &Stage) -> (f64, f64) {
-    let end = ENDS / stage.calls;
+fn span(stage: &Stage, ends: f64) -> (f64, f64) {
+    let end = ends / stage.calls;
     let (mut from, mut to) = (f64::INFINITY, 0.0_f64);
     stage.each_call(1.0, &mut |_, call| {
         // What never comes is no reason to look further.
-        let most = call.hazard_at_infinity() * (1.0 - ENDS);
+        let most = call.hazard_at_infinity() * (1.0 - ends);
         let median = call.quantile(most.min(LN_2));
         from = from.min(call.quantile(end).max(median * FAR_BELOW));
         to = to.max(call.quantile(most.min(-libm::log(end))).min(median * FAR_ABOVE));

@@ -64,9 +64,14 @@ impl StagedPlan {
 
     /// The law of the job, in milliseconds to seconds: see [`Stage::solve`].
     pub fn solve(&self) -> StagedJob {
+        self.solve_within(1.0)
+    }
+
+    /// The same with a share of the work: see [`Stage::solve_within`].
+    pub fn solve_within(&self, share: f64) -> StagedJob {
         StagedJob {
-            whole: self.stage.solve(),
-            least: self.least.as_ref().map(Stage::solve),
+            whole: self.stage.solve_within(share),
+            least: self.least.as_ref().map(|least| least.solve_within(share)),
             deadline: self.deadline.max(0.0),
             assumptions: vec![Assumption::Independent],
         }

@@ -9,9 +9,7 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::{barrier_terms, convolve};
-use crate::solve::Tally;
-use crate::special::{barrier_hazard, complement};
+use super::{barrier, barrier_terms, convolve};
 
 /// Which way times are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,13 +86,8 @@ impl Lattice {
     pub(super) fn barrier(&self, k: u64, parts: &[(u64, Rounded)]) -> Rounded {
         let n: u64 = parts.iter().map(|(count, _)| count).sum();
         let curves: Vec<(u64, Vec<f64>)> = parts.iter().map(|(count, law)| (*count, law.hazards())).collect();
-        let hazard = |point: usize| match &*curves {
-            [(count, curve)] => barrier_hazard(curve[point], k, *count),
-            _ if k == n => {
-                complement(curves.iter().map(|(count, curve)| *count as f64 * complement(curve[point])).sum())
-            }
-            _ => Tally::new(curves.iter().map(|(count, curve)| (*count, curve[point]))).hazard(n - k + 1),
-        };
+        let at = |point: usize| curves.iter().map(move |(count, curve)| (*count, curve[point]));
+        let hazard = |point: usize| barrier(k, at(point));
         self.add_work(10 * barrier_terms(k, n, parts.len()) as usize * self.points());
         let calls = parts.iter().map(|(count, law)| *count as f64 * law.calls).sum();
         rounded((0..self.points()).map(&hazard), hazard(self.points()), calls)

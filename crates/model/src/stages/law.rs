@@ -1,32 +1,59 @@
 //! The law of a stage, read between its bounds.
 
-use super::bounds::{Bounds, Side};
-use super::{Call, Stage};
-use crate::moments::{self, Moments, Upper};
-use crate::{Figure, Law, Level};
+use alloc::boxed::Box;
+
+use super::bounds::{Bounds, Ranges, Side};
+use super::{Call, Stage, Waits};
+use crate::moments::{self, Curve, Moments, Upper};
+use crate::numeric::time_at;
+use crate::{Figure, GroupedPlan, JobLaw, Law, Level};
 
 /// The law of the time that a stage takes, in seconds from its start; each figure is between two bounds.
 ///
 /// The time of every call is rounded down, and up, to a cell of a lattice that is finer for shorter times; what follows
 /// from them is computed by positive terms. There are as many cells as it takes for bounds within 0.1 % of each other at
-/// p50, p99 and p99.9; where that would take more than seconds, the bounds are wider, and say so. At survivals below some
-/// 1e-12 the upper bound is the union bound over all calls.
+/// p50, p99 and p99.9; where that would take more than seconds, the bounds are wider, and say so. At shares below some
+/// 1e-11 they are those of a coarser lattice, and below 1e-40 what holds of any sum: it is later than its latest call, and no
+/// later than as many of it as there are calls. A stage in which nothing follows anything is exact.
 #[derive(Debug)]
 pub struct StagedLaw {
     stage: Stage,
-    bounds: Bounds,
+    found: Found,
     /// Where they need no lattice.
     exact: Option<Moments>,
     /// How far hazards may be off by the rounding of floats, relative: a multiple of the number of sums.
     slack: f64,
 }
 
+/// How the law of a stage is known.
+#[derive(Debug)]
+enum Found {
+    /// Calls that all start at once.
+    AtOnce(Box<JobLaw>),
+    Between(Box<Ranges>),
+}
+
+/// How far the root of a hazard may be off, relative.
+const ROUNDING: f64 = 1e-12;
+/// Multiplications that are spent at most on narrower bounds: a second or so.
+const MOST_WORK: f64 = 4e9;
+
 impl Stage {
     /// The law of the time that this stage takes. Takes milliseconds to seconds: a sum of n calls takes about log n
     /// convolutions of some thousand cells for every octave that the law spans.
     pub fn solve(&self) -> StagedLaw {
+        self.solve_within(1.0)
+    }
+
+    /// The same with a share, up to 1, of the work that may be spent on narrow bounds: a quarter of it leaves them about twice as
+    /// wide, where they are wider than 0.1 %. For many laws at once.
+    pub fn solve_within(&self, share: f64) -> StagedLaw {
+        let found = match self.at_once() {
+            Some(job) => Found::AtOnce(Box::new(job)),
+            None => Found::Between(Box::new(Ranges::of(self, share.min(1.0) * MOST_WORK))),
+        };
         let slack = 1e-12 * (self.longest + 10.0);
-        StagedLaw { stage: self.clone(), bounds: Bounds::of(self), exact: self.moments(), slack }
+        StagedLaw { stage: self.clone(), found, exact: self.moments(), slack }
     }
 }
 
@@ -63,54 +90,82 @@ impl StagedLaw {
 
     /// P(it never ends).
     pub fn never(&self) -> f64 {
-        self.bounds.down.law.never
+        match &self.found {
+            Found::AtOnce(job) => job.verdicts().never,
+            Found::Between(ranges) => ranges.near.down.law.never,
+        }
     }
 
     /// The bounds of a quantile.
     pub(super) fn times(&self, level: Level) -> (f64, f64) {
-        let h = level.hazard();
-        let lower = self.bounds.down.time(h * (1.0 - self.slack));
-        let upper = self.bounds.up.time(h * (1.0 + self.slack)).min(self.latest(h));
+        let ranges = match &self.found {
+            Found::AtOnce(job) => {
+                let time = job.quantile(level).value;
+                return (time, time);
+            }
+            Found::Between(ranges) => ranges,
+        };
+        let (h, Ranges { near, far }) = (level.hazard(), &**ranges);
+        let [least, most] = [h * (1.0 - self.slack), h * (1.0 + self.slack)];
+        let lower = near.down.time(least).max(far.down.time(least)).max(self.earliest(least));
+        let upper = near.up.time(most).min(far.up.time(most)).min(self.latest(h));
         (lower.min(upper), upper)
     }
 
     /// The lesser and the greater bound of the hazard at `t`.
     pub(super) fn hazards(&self, t: f64) -> (f64, f64) {
         let t = t.max(0.0);
-        let late = self.bounds.up.hazard(t) * (1.0 - self.slack);
-        let early = self.bounds.down.hazard(t) * (1.0 + self.slack);
-        let union = self.least_hazard(t);
-        (late.max(union).min(early), early)
+        let ranges = match &self.found {
+            Found::AtOnce(job) => {
+                let hazard = job.hazard(t);
+                return (hazard, hazard);
+            }
+            Found::Between(ranges) => ranges,
+        };
+        let Ranges { near, far } = &**ranges;
+        let late = near.up.hazard(t).max(far.up.hazard(t)) * (1.0 - self.slack);
+        let early = near.down.hazard(t).min(far.down.hazard(t)) * (1.0 + self.slack);
+        let early = early.min(self.stage.hazard(t, Waits::ForNothing));
+        (late.max(self.stage.hazard(t, Waits::ItsShare)).min(early), early)
     }
 
-    /// It takes no longer than as many times the longest of all calls as there are one after another; and one of m calls
-    /// is later than what each of them exceeds with probability s / m with probability s at most.
+    /// No earlier than if nothing followed anything.
+    fn earliest(&self, h: f64) -> f64 {
+        self.time(h, Waits::ForNothing) * (1.0 - ROUNDING)
+    }
+
+    /// Not later than if each call took its share of the time.
     fn latest(&self, h: f64) -> f64 {
-        let each = h + libm::log(self.stage.calls);
-        let mut latest = 0.0_f64;
-        self.stage.each_call(1.0, &mut |_, call| latest = latest.max(call.quantile(each)));
-        self.stage.longest * latest
+        self.time(h.max(f64::MIN_POSITIVE), Waits::ItsShare) * (1.0 + ROUNDING)
     }
 
-    /// The other way round.
-    fn least_hazard(&self, t: f64) -> f64 {
-        let mut later = 0.0;
-        self.stage.each_call(1.0, &mut |count, call| {
-            later += count * libm::exp(-call.hazard(t / self.stage.longest));
+    fn time(&self, h: f64, waits: Waits) -> f64 {
+        let Stage { calls, longest, .. } = self.stage;
+        let (one, all) = (h / calls, h + libm::log(calls));
+        let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+        self.stage.each_call(1.0, &mut |_, call| {
+            (low, high) = (low.min(call.quantile(one)), high.max(call.quantile(all)));
         });
-        (-libm::log(later)).max(0.0)
+        time_at(h, low, longest * high, |t| self.stage.hazard(t, waits))
     }
 
     /// Bounds of the mean of the time, or of `limit` where that is earlier.
     pub(super) fn means(&self, limit: f64) -> (f64, f64) {
-        let Bounds { down, up } = &self.bounds;
+        let ranges = match &self.found {
+            Found::AtOnce(job) => {
+                let mean = moments_within(job, limit).map(|moments| moments.mean);
+                return mean.map_or((0.0, f64::INFINITY), |mean| (mean, mean));
+            }
+            Found::Between(ranges) => ranges,
+        };
+        let Bounds { down, up } = &ranges.near;
         if limit.is_finite() {
             return (down.mean_of(limit, |t| t), up.mean_of(limit, |t| t));
         }
         match self.exact {
             Some(exact) => (exact.mean, exact.mean),
             None if self.never() > 0.0 => (f64::INFINITY, f64::INFINITY),
-            None => (down.mean_of(limit, |t| t), up.mean_of(limit, |t| t) + self.beyond()[0]),
+            None => (down.mean_of(limit, |t| t), up.mean_of(limit, |t| t) + self.beyond(up)[0]),
         }
     }
 
@@ -119,6 +174,13 @@ impl StagedLaw {
         if let Some(exact) = self.exact.filter(|_| limit.is_infinite()) {
             return (exact.variance, exact.variance);
         }
+        let ranges = match &self.found {
+            Found::AtOnce(job) => {
+                let variance = moments_within(job, limit).map(|moments| moments.variance);
+                return variance.map_or((0.0, f64::INFINITY), |variance| (variance, variance));
+            }
+            Found::Between(ranges) => ranges,
+        };
         let (lower, upper) = self.means(limit);
         if upper.is_infinite() {
             return (if lower.is_infinite() { lower } else { 0.0 }, upper);
@@ -127,17 +189,16 @@ impl StagedLaw {
         let square = |t: f64| t.max(0.0) * t.max(0.0);
         let after = |side: &Side| side.mean_of(limit, |t| square(t - centre));
         let before = |side: &Side| side.mean_of(limit, |t| square(centre - t));
-        let Bounds { down, up } = &self.bounds;
+        let Bounds { down, up } = &ranges.near;
         let least = after(down) + before(up) - off * off;
-        let beyond = if limit.is_infinite() { self.beyond()[1] } else { 0.0 };
+        let beyond = if limit.is_infinite() { self.beyond(up)[1] } else { 0.0 };
         (least.max(0.0), after(up) + before(down) + beyond)
     }
 
     /// What is at most missing of the mean, and of the mean square, when the time is cut at the top of the lattice.
-    fn beyond(&self) -> [f64; 2] {
+    fn beyond(&self, up: &Side) -> [f64; 2] {
         let Stage { longest, .. } = self.stage;
-        let up = &self.bounds.up.lattice;
-        let top = up.time(up.points()) / longest;
+        let top = up.lattice.time(up.lattice.points()) / longest;
         let mut missing = [0.0; 2];
         self.stage.each_call(1.0, &mut |count, call| {
             let [first, second] = call.beyond(top);
@@ -146,6 +207,14 @@ impl StagedLaw {
         });
         missing
     }
+}
+
+/// The moments of the time of calls that start at once, or of `limit` where that is earlier.
+fn moments_within(job: &JobLaw, limit: f64) -> Option<Moments> {
+    if limit.is_infinite() {
+        return job.moments().ok();
+    }
+    GroupedPlan { deadline: limit, ..job.plan().clone() }.solve().ok()?.moments().ok()
 }
 
 impl Side {

@@ -17,7 +17,9 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 
 use crate::moments::Moments;
-use crate::{Group, GroupedPlan, Law, SolveError};
+use crate::solve::Tally;
+use crate::special::{barrier_hazard, complement};
+use crate::{Group, GroupedPlan, JobLaw, Law, SolveError};
 
 /// A part of a job: one call, or stages that follow one another or run side by side. All calls are independent.
 ///
@@ -188,15 +190,7 @@ impl Stage {
         match &*self.node {
             Node::Branch(law) => law.moments().ok(),
             Node::Fixed(seconds) => Some(Moments { mean: *seconds, variance: 0.0 }),
-            Node::First { k, parts } => {
-                let group = |(count, part): &(u64, Stage)| match &*part.node {
-                    Node::Branch(law) => Some(Group { required: false, ..Group::new(*count, law.clone()) }),
-                    _ => None,
-                };
-                let groups = parts.iter().map(group).collect::<Option<Vec<_>>>()?;
-                let plan = GroupedPlan { groups, k: *k, at_least: *k, deadline: f64::INFINITY };
-                plan.solve().ok()?.moments().ok()
-            }
+            Node::First { .. } => self.at_once()?.moments().ok(),
             Node::Then(parts) => {
                 let mut sum = Moments { mean: 0.0, variance: 0.0 };
                 for (count, part) in parts {
@@ -205,6 +199,38 @@ impl Stage {
                     sum.variance += *count as f64 * part.variance;
                 }
                 Some(sum)
+            }
+        }
+    }
+
+    /// The job of calls that all start at once, if it is one.
+    fn at_once(&self) -> Option<JobLaw> {
+        let group = |(count, part): &(u64, Stage)| match &*part.node {
+            Node::Branch(law) => Some(Group { required: false, ..Group::new(*count, law.clone()) }),
+            _ => None,
+        };
+        let (k, groups) = match &*self.node {
+            Node::Branch(law) => (1, vec![Group { required: false, ..Group::new(1, law.clone()) }]),
+            Node::First { k, parts } => (*k, parts.iter().map(group).collect::<Option<_>>()?),
+            Node::Fixed(_) | Node::Then(_) => return None,
+        };
+        GroupedPlan { groups, k, at_least: k, deadline: f64::INFINITY }.solve().ok()
+    }
+
+    /// The hazard at `t` if calls did not wait for each other as they do: a bound.
+    fn hazard(&self, t: f64, waits: Waits) -> f64 {
+        match &*self.node {
+            Node::Branch(law) => Call::Law(law).hazard(t),
+            Node::Fixed(seconds) => Call::Fixed(*seconds).hazard(t),
+            Node::First { k, parts } => {
+                barrier(*k, parts.iter().map(|(count, part)| (*count, part.hazard(t, waits))))
+            }
+            Node::Then(parts) => {
+                let share = |part: &Stage| match waits {
+                    Waits::ForNothing => 1.0,
+                    Waits::ItsShare => part.longest / self.longest,
+                };
+                all(parts.iter().map(|(count, part)| (*count, part.hazard(t * share(part), waits))))
             }
         }
     }
@@ -245,6 +271,38 @@ impl Call<'_> {
             Call::Fixed(_) => f64::INFINITY,
         }
     }
+}
+
+/// How calls that follow one another might wait instead.
+#[derive(Clone, Copy)]
+enum Waits {
+    /// All start at once: the stage ends no later than it does.
+    ForNothing,
+    /// Each starts when its share of the time is over: when all have ended in theirs, the stage has.
+    ItsShare,
+}
+
+/// The hazard of a barrier of `k` over parts, each with how many there are of it and its hazard.
+fn barrier(k: u64, parts: impl Iterator<Item = (u64, f64)> + Clone) -> f64 {
+    let n: u64 = parts.clone().map(|(count, _)| count).sum();
+    let mut kinds = parts.clone();
+    match (kinds.next(), kinds.next()) {
+        (Some((count, hazard)), None) => barrier_hazard(hazard, k, count),
+        _ if k == n => all(parts),
+        _ => Tally::new(parts).hazard(n - k + 1),
+    }
+}
+
+/// Likewise of all parts, also where what none of them exceeds is below the least float.
+fn all(parts: impl Iterator<Item = (u64, f64)> + Clone) -> f64 {
+    /// From here on at most one part is open.
+    const FAR: f64 = 40.0;
+    let least = parts.clone().map(|(_, hazard)| hazard).fold(f64::INFINITY, f64::min);
+    if least < FAR {
+        return complement(parts.map(|(count, hazard)| count as f64 * complement(hazard)).sum());
+    }
+    let open = parts.filter(|(_, hazard)| hazard.is_finite());
+    least - libm::log(open.map(|(count, hazard)| count as f64 * libm::exp(least - hazard)).sum())
 }
 
 /// Terms that it takes to find how likely `k` of `n` are, of so many kinds.
