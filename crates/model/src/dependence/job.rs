@@ -118,6 +118,11 @@ impl DependentJob {
         self.law.n()
     }
 
+    /// How much work one evaluation given J is, in terms of a sum: one at an instant takes tens of them, a mean ten thousands.
+    pub fn work(&self) -> f64 {
+        self.law.work()
+    }
+
     /// The law of one branch of a group, over all jobs: the first answer of its attempts, infinite when its deadline comes
     /// first.
     ///

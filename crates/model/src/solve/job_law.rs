@@ -378,8 +378,8 @@ impl JobLaw {
         Some(starts.map(|(t, side)| self.open_given(group, t, side)).collect())
     }
 
-    /// How much work one evaluation of the job's law is, in terms of a sum.
-    pub(crate) fn work(&self) -> f64 {
+    /// How much work one evaluation of the job's law is, in terms of a sum, about a nanosecond each.
+    pub fn work(&self) -> f64 {
         let members: f64 = self.members.iter().map(Member::work).sum();
         // A binomial tail sums so many terms, or is an integral.
         let barrier = if self.spare > 0 { 9.0 * libm::sqrt(self.n() as f64).min(160.0) } else { 0.0 };

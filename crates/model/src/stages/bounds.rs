@@ -3,7 +3,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::f64::consts::LN_2;
 
 use super::lattice::{Lattice, Rounded, Rounding};
@@ -82,7 +81,7 @@ impl Ranges {
 impl Bounds {
     fn on(stage: &Stage, [narrowest, to]: [f64; 2], cells: usize, ends: f64) -> Bounds {
         let side = |rounding| {
-            let lattice = Lattice::new(narrowest, to, cells, rounding, ends / stage.calls);
+            let mut lattice = Lattice::new(narrowest, to, cells, rounding, ends / stage.calls);
             let law = lattice.stage(stage);
             let hazards = law.hazards();
             Side { lattice, law, hazards }
@@ -100,7 +99,7 @@ impl Bounds {
     }
 
     fn work(&self) -> f64 {
-        self.down.lattice.work.get() + self.up.lattice.work.get()
+        self.down.lattice.work + self.up.lattice.work
     }
 }
 
@@ -144,17 +143,20 @@ impl Lattice {
             *width *= 2.0;
             Some(*width)
         }));
-        Lattice { widths, cells, rounding, trim, work: Cell::new(0.0) }
+        Lattice { widths, cells, rounding, trim, work: 0.0 }
     }
 
-    fn stage(&self, stage: &Stage) -> Rounded {
-        let all = |parts: &[(u64, Stage)]| -> Vec<(u64, Rounded)> {
+    fn stage(&mut self, stage: &Stage) -> Rounded {
+        let mut all = |parts: &[(u64, Stage)]| -> Vec<(u64, Rounded)> {
             parts.iter().map(|(count, part)| (*count, self.stage(part))).collect()
         };
         match &*stage.node {
             Node::Branch(law) => self.call(Call::Law(law)),
             Node::Fixed(seconds) => self.call(Call::Fixed(*seconds)),
-            Node::First { k, parts } => self.barrier(*k, &all(parts)),
+            Node::First { k, parts } => {
+                let parts = all(parts);
+                self.barrier(*k, &parts)
+            }
             Node::Then(parts) => {
                 let mut sums: Vec<Rounded> = all(parts)
                     .into_iter()
@@ -172,11 +174,11 @@ impl Lattice {
         }
     }
 
-    fn sum_of(&self, pair: &[Rounded]) -> Rounded {
+    fn sum_of(&mut self, pair: &[Rounded]) -> Rounded {
         if let [x, y] = pair { self.sum(x, y) } else { pair[0].clone() }
     }
 
-    fn call(&self, call: Call<'_>) -> Rounded {
+    fn call(&mut self, call: Call<'_>) -> Rounded {
         self.round(|t| call.hazard(t), call.hazard_at_infinity())
     }
 }

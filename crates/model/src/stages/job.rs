@@ -1,5 +1,6 @@
 //! A job in stages that may have to end before them.
 
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -35,10 +36,10 @@ pub struct StagedPlan {
 }
 
 /// The law of a job in stages: each figure is between two bounds, as those of [`StagedLaw`] are.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StagedJob {
-    whole: StagedLaw,
-    least: Option<StagedLaw>,
+    whole: Arc<StagedLaw>,
+    least: Option<Arc<StagedLaw>>,
     deadline: f64,
     assumptions: Vec<Assumption>,
 }
@@ -70,8 +71,8 @@ impl StagedPlan {
     /// The same with a share of the work: see [`Stage::solve_within`].
     pub fn solve_within(&self, share: f64) -> StagedJob {
         StagedJob {
-            whole: self.stage.solve_within(share),
-            least: self.least.as_ref().map(|least| least.solve_within(share)),
+            whole: Arc::new(self.stage.solve_within(share)),
+            least: self.least.as_ref().map(|least| Arc::new(least.solve_within(share))),
             deadline: self.deadline.max(0.0),
             assumptions: vec![Assumption::Independent],
         }
@@ -82,6 +83,12 @@ impl StagedJob {
     /// The law of what the job waits for, were there no deadline.
     pub fn whole(&self) -> &StagedLaw {
         &self.whole
+    }
+
+    /// The same job with another deadline, for nothing: see [`StagedPlan::deadline`].
+    #[must_use]
+    pub fn with_deadline(&self, deadline: f64) -> StagedJob {
+        StagedJob { deadline: deadline.max(0.0), ..self.clone() }
     }
 
     /// What the figures take for granted.

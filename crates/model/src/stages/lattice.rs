@@ -6,7 +6,6 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::Cell;
 use core::ops::Range;
 
 use super::{barrier, barrier_terms, convolve};
@@ -29,7 +28,7 @@ pub(super) struct Lattice {
     /// For every call, the mass at each end of a law that may be moved further out, so that its octaves need no sum.
     pub(super) trim: f64,
     /// Multiplications so far.
-    pub(super) work: Cell<f64>,
+    pub(super) work: f64,
 }
 
 /// A law on a lattice. Its parts sum to 1.
@@ -74,16 +73,15 @@ impl Lattice {
     }
 
     /// A law given by its hazard, with the one it never exceeds.
-    pub(super) fn round(&self, hazard: impl Fn(f64) -> f64, at_infinity: f64) -> Rounded {
+    pub(super) fn round(&mut self, hazard: impl Fn(f64) -> f64, at_infinity: f64) -> Rounded {
         // Rounded down, what comes by the next point is at this one.
         let later = usize::from(self.rounding == Rounding::Down);
-        let hazards = (0..self.points()).map(|point| hazard(self.time(point + later)));
         self.add_work(20 * self.points());
-        rounded(hazards, at_infinity, 1.0)
+        rounded((0..self.points()).map(|point| hazard(self.time(point + later))), at_infinity, 1.0)
     }
 
     /// When `k` of independent laws have come, each given with how many there are of it.
-    pub(super) fn barrier(&self, k: u64, parts: &[(u64, Rounded)]) -> Rounded {
+    pub(super) fn barrier(&mut self, k: u64, parts: &[(u64, Rounded)]) -> Rounded {
         let n: u64 = parts.iter().map(|(count, _)| count).sum();
         let curves: Vec<(u64, Vec<f64>)> = parts.iter().map(|(count, law)| (*count, law.hazards())).collect();
         let at = |point: usize| curves.iter().map(move |(count, curve)| (*count, curve[point]));
@@ -94,20 +92,20 @@ impl Lattice {
     }
 
     /// The sum of two independent laws.
-    pub(super) fn sum(&self, x: &Rounded, y: &Rounded) -> Rounded {
+    pub(super) fn sum(&mut self, x: &Rounded, y: &Rounded) -> Rounded {
         let mut masses = vec![0.0; self.points()];
         let (over, work) = convolve::sum(self, x, y, &mut masses);
         self.summed(x, y, masses, over, work)
     }
 
     /// The sum of two independent laws that are alike.
-    fn doubled(&self, x: &Rounded) -> Rounded {
+    fn doubled(&mut self, x: &Rounded) -> Rounded {
         let mut masses = vec![0.0; self.points()];
         let (over, work) = convolve::doubled(self, x, &mut masses);
         self.summed(x, x, masses, over, work)
     }
 
-    fn summed(&self, x: &Rounded, y: &Rounded, masses: Vec<f64>, over: f64, work: usize) -> Rounded {
+    fn summed(&mut self, x: &Rounded, y: &Rounded, masses: Vec<f64>, over: f64, work: usize) -> Rounded {
         self.add_work(work + self.points());
         let mut sum = Rounded {
             masses,
@@ -120,7 +118,7 @@ impl Lattice {
     }
 
     /// The sum of `n` independent laws that are alike, by doubling.
-    pub(super) fn times(&self, x: &Rounded, n: u64) -> Rounded {
+    pub(super) fn times(&mut self, x: &Rounded, n: u64) -> Rounded {
         let mut sum = x.clone();
         for bit in (0..n.ilog2()).rev() {
             sum = self.doubled(&sum);
@@ -154,8 +152,8 @@ impl Lattice {
         block * self.cells..(block + 1) * self.cells
     }
 
-    fn add_work(&self, work: usize) {
-        self.work.set(self.work.get() + work as f64);
+    fn add_work(&mut self, work: usize) {
+        self.work += work as f64;
     }
 }
 
