@@ -5,6 +5,7 @@ extern crate alloc;
 
 mod asymptotes;
 mod branch;
+mod chebyshev;
 mod dependence;
 mod draws;
 mod error;

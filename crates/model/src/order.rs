@@ -14,6 +14,7 @@
 use alloc::vec::Vec;
 
 use crate::Law;
+use crate::chebyshev::Panels;
 use crate::moments::Moments;
 use crate::numeric::{integrate, nodes};
 use crate::special::complement;
@@ -21,6 +22,77 @@ use crate::special::complement;
 /// Mean and variance of the k-th of n, for a law without kinks; `None` where the rule does not settle.
 pub(crate) fn of_law(law: &Law, k: u64, n: u64) -> Option<Moments> {
     if is_smooth(law, k, n) { of_values(k, n, |h| law.inverse_hazard(h)) } else { None }
+}
+
+/// A law's values by their hazards, and the mean of those below one, for many k and n.
+#[derive(Clone, Debug)]
+pub(crate) struct Profile {
+    law: Law,
+    /// `ln Q(h)` over `ln h`, with Q the quantile.
+    ln_value: Panels,
+    /// `∫ Q(x) e^-x dx` from 0 to h, over `ln h`.
+    below: Panels,
+    /// The k and the n asked for last, and their nodes.
+    last: Option<(u64, u64, Vec<Node>)>,
+}
+
+impl Profile {
+    /// Logarithms of hazards that are in it.
+    const FROM: f64 = -50.0;
+    const PANELS: usize = 112;
+    const WIDTH: f64 = 0.5;
+
+    /// `None` where values may be 0, or change too fast.
+    pub(crate) fn new(law: &Law) -> Option<Profile> {
+        const PRECISION: f64 = 1e-13;
+        let ln_value = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, |u| {
+            libm::log(law.inverse_hazard(libm::exp(u)))
+        });
+        let first = ln_value.at(Profile::FROM)?;
+        if !ln_value.is_within(PRECISION) {
+            return None;
+        }
+        let part = |u: f64| libm::exp(u - libm::exp(u)) * libm::exp(ln_value.at(u).unwrap_or(f64::NAN));
+        let below = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, part);
+        let most = below.integral(0.0).at(Profile::FROM + Profile::WIDTH * (Profile::PANELS as f64 - 0.5))?;
+        if !below.is_within(PRECISION * most) {
+            return None;
+        }
+        let below = below.integral(libm::exp(Profile::FROM + first));
+        Some(Profile { law: law.clone(), ln_value, below, last: None })
+    }
+
+    fn value(&self, h: f64) -> f64 {
+        self.ln_value.at(libm::log(h)).map_or_else(|| self.law.inverse_hazard(h), libm::exp)
+    }
+
+    /// [`settled`].
+    fn nodes(&mut self, k: u64, n: u64) -> Option<&[Node]> {
+        if self.last.as_ref().is_none_or(|(last_k, last_n, _)| (*last_k, *last_n) != (k, n)) {
+            let nodes = if is_smooth(&self.law, k, n) { settled(k, n, |h| self.value(h)) } else { None };
+            self.last = Some((k, n, nodes?));
+        }
+        self.last.as_ref().map(|(.., nodes)| nodes.as_slice())
+    }
+
+    /// [`of_law`].
+    pub(crate) fn moments(&mut self, k: u64, n: u64) -> Option<Moments> {
+        moments(self.nodes(k, n)?)
+    }
+
+    /// [`sum_until`].
+    pub(crate) fn sum_until(&mut self, k: u64, n: u64) -> Option<f64> {
+        let (least, most) = ((k - 1) as f64, (n - k + 1) as f64);
+        self.nodes(k, n)?;
+        let (_, _, places) = self.last.as_ref()?;
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for place in places {
+            let below = self.below.at(libm::log(place.hazard))? / -libm::expm1(-place.hazard);
+            sum += place.weight * (most * place.value + least * below);
+            weights += place.weight;
+        }
+        Some(sum / weights)
+    }
 }
 
 /// Whether the rule may settle.
@@ -35,7 +107,10 @@ fn is_smooth(law: &Law, k: u64, n: u64) -> bool {
 
 /// Mean and variance of the k-th of n, given the value at a hazard; `None` likewise.
 pub(crate) fn of_values(k: u64, n: u64, value: impl Fn(f64) -> f64) -> Option<Moments> {
-    let nodes = settled(k, n, value)?;
+    moments(&settled(k, n, value)?)
+}
+
+fn moments(nodes: &[Node]) -> Option<Moments> {
     let [weight, mean, _] = sums(nodes.iter());
     let off = |node: &Node| node.weight * (node.value - mean) * (node.value - mean);
     let variance = nodes.iter().map(off).sum::<f64>() / weight;
@@ -113,6 +188,7 @@ struct Order {
     late: bool,
 }
 
+#[derive(Clone, Debug)]
 struct Node {
     even: bool,
     weight: f64,

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
 use fantail_model::special::{branch_hazard, normal_quantile};
-use fantail_model::{Dependence, DependentJob, Group, GroupedPlan, Law, Level, Regimes, SolveError};
+use fantail_model::{
+    Cancellation, Dependence, DependentJob, Group, GroupedPlan, Law, Level, Method, Regimes, SolveError,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -115,6 +117,92 @@ fn first_k_of_two_by_the_rule_of_both_and_either() {
             close(returned(&both) + returned(&either), 2.0 * call().cdf(t), 1e-12);
         }
     }
+}
+
+#[test]
+fn all_order_statistics_together_are_the_branches_however_much_is_shared() {
+    // Of n branches, the first to the last wait as many times as each of them does.
+    let law = call();
+    for rho in [0.2, 0.95, 0.999, 1.0 - 1e-6, 1.0 - 1e-12] {
+        for n in [2, 12] {
+            let jobs: Vec<_> =
+                (1..=n).map(|k| dependent(&GroupedPlan::first(k, Group::new(n, call())), rho, 0.0)).collect();
+            for s in [0.3, 1e-8, 1e-30, 1e-120] {
+                let t = law.quantile(above(s));
+                let sum: f64 = jobs.iter().map(|job| job.waiting(t).unwrap()).sum();
+                close(sum, n as f64 * law.survival(t), 2e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_one_branch_alone_decides_is_that_of_its_own_law() {
+    let shares = shares(0.2, 0.3);
+    let plan = hedged(6, &[1.5]);
+    let job = plan.solve_dependent(shares).unwrap();
+    // P(open) of one branch over J, of two attempts from 1.5 s on; Simpson's rule over time.
+    let one = dependent(&hedged(1, &[1.5]), 0.2, 0.3);
+    let open = |t: f64| one.waiting(t).unwrap();
+    let step = 0.05;
+    let term = |i: u32| {
+        let (from, to) = (f64::from(i) * step, f64::from(i + 1) * step);
+        let running = if i < 30 { 1.0 } else { 2.0 };
+        running * step * (open(from) + 4.0 * open(0.5 * (from + to)) + open(to)) / 6.0
+    };
+    let busy: f64 = (0..400).map(term).sum();
+    let prices = job.prices(Cancellation::AtOnce).unwrap();
+    close(prices.busy, 6.0 * busy, 1e-5);
+    close(prices.copies, 6.0 * open(1.5), 1e-9);
+    close(job.extra_requests().unwrap(), open(1.5), 1e-9);
+}
+
+#[test]
+fn jobs_of_different_branches_send_a_copy_unless_all_answer_before() {
+    let groups: Vec<Group> = (1..=20_u32)
+        .map(|i| {
+            let law = Law::log_normal(1.0, 0.1 * f64::from(i)).unwrap();
+            Group { delays: vec![1.0 + 0.2 * f64::from(i)], ..Group::new(u64::from(i % 3 + 1), law) }
+        })
+        .collect();
+    let none: f64 =
+        groups.iter().map(|group| group.law.cdf(group.delays[0]).powi(group.count as i32)).product();
+    let n = groups.iter().map(|group| group.count).sum();
+    let plan = GroupedPlan { groups, k: n, at_least: n, deadline: f64::INFINITY };
+    close(plan.solve().unwrap().sends_copy(), 1.0 - none, 1e-12);
+    // A deadline after the last of them changes nothing, by another way.
+    let mut cut = plan.clone();
+    cut.groups[0].deadline = 4.99;
+    close(cut.solve().unwrap().sends_copy(), 1.0 - none, 0.05);
+    let late = GroupedPlan { deadline: 50.0, ..plan }.solve().unwrap();
+    close(late.sends_copy(), 1.0 - none, 1e-12);
+}
+
+#[test]
+fn races_of_sixteen_have_every_figure() {
+    let race = dependent(&hedged(8, &[0.0; 16]), 0.2, 0.3);
+    let prices = race.prices(Cancellation::AtOnce).unwrap();
+    close(prices.extra_requests, 16.0, 1e-12);
+    // One branch of 17 attempts is the first of 17 that share what both shares are; all of it runs until then.
+    let first = dependent(&GroupedPlan::first(1, Group::new(17, call())), 0.5, 0.0);
+    close(prices.busy, 8.0 * 17.0 * first.mean().unwrap().value, 1e-9);
+    assert!(race.mean().unwrap().value > first.mean().unwrap().value);
+}
+
+#[test]
+fn a_mean_that_counts_times_later_than_any_float_is_bounded_or_refused() {
+    for (alpha, rho) in [(1.01, 0.05), (1.02, 0.5), (1.04, 0.2), (1.06, 0.9), (1.2, 0.5), (2.05, 0.95)] {
+        let one = GroupedPlan::all(Group::new(1, Law::pareto(1.0, alpha).unwrap()));
+        let (figure, exact) = (dependent(&one, rho, 0.0).mean().unwrap(), alpha / (alpha - 1.0));
+        match figure.method {
+            Method::Bounded { lower, upper } => {
+                assert!(alpha < 1.15 && lower <= exact && exact <= upper, "{alpha} {rho}: {figure:?}");
+            }
+            _ => close(figure.value, exact, 1e-9),
+        }
+    }
+    let endless = GroupedPlan::all(Group::new(8, Law::pareto(1.0, 1.001).unwrap()));
+    assert!(dependent(&endless, 0.5, 0.0).mean().is_err());
 }
 
 /// P(waiting) of k of n hedged branches on a square grid over J and B, with tails from the law alone.

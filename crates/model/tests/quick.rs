@@ -91,6 +91,33 @@ fn a_table_of_branches_says_of_any_number_of_them_what_an_integral_does() {
     }
 }
 
+#[test]
+fn the_first_k_of_many_numbers_share_what_is_of_one_branch() {
+    let bimodal = [(0.95, Law::log_normal(1.0, 0.3).unwrap()), (0.05, Law::log_normal(100.0, 0.1).unwrap())];
+    let laws = [
+        call(),
+        Law::log_normal(1.0, 3.0).unwrap(),
+        Law::exponential(1.0).unwrap(),
+        Law::gamma(0.5, 1.0).unwrap(),
+        Law::pareto(1.0, 3.5).unwrap(),
+        Law::mixture(&bimodal).unwrap(),
+    ];
+    for law in laws {
+        let mut tables = Tables::default();
+        for n in [2, 10, 1_000, BILLION] {
+            for k in [1, n / 2, n - 1, n] {
+                let job = GroupedPlan::first(k, Group::new(n, law.clone())).solve().unwrap();
+                let (mean, sd) = job.mean_and_sd().unwrap();
+                let found = job.mean_and_sd_from(&mut tables).unwrap();
+                close(found.0.value, mean.value, 1e-10);
+                close(found.1.value, sd.value, 1e-8);
+                let busy = job.prices(Cancellation::AtOnce).unwrap().busy;
+                close(job.prices_from(Cancellation::AtOnce, &mut tables).unwrap().busy, busy, 1e-10);
+            }
+        }
+    }
+}
+
 /// n branches that differ, of which the first half is waited for.
 fn different(n: u64) -> GroupedPlan {
     let group = |i: u64| {

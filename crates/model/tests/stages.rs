@@ -326,7 +326,8 @@ fn heavy_tails_are_bounded_at_every_level() {
 #[test]
 fn far_tails_of_a_sum_are_within_a_hundredth_as_far_as_anyone_asks() {
     let (sum, exact) = (sequence(8, exponential()).solve(), Law::gamma(8.0, 1.0).unwrap());
-    for level in [1e-12, 1e-20].map(|p| Level::below(p).unwrap()).into_iter().chain([1e-14, 1e-30].map(above)) {
+    for level in [1e-12, 1e-20].map(|p| Level::below(p).unwrap()).into_iter().chain([1e-14, 1e-30].map(above))
+    {
         holds(sum.quantile(level), exact.quantile(level));
         assert!(width(sum.quantile(level)) < 0.01, "{:?}", sum.quantile(level));
     }

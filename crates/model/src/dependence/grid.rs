@@ -4,9 +4,9 @@
 //! many there are. So the rule's error falls as `e^(-c/h)` at least, and each halving of the step h squares it. The values of J are
 //! the same at every instant.
 
+use super::orthant::density;
 use crate::SolveError;
 use crate::numeric::Tolerance;
-use super::orthant::density;
 
 /// Where the density of J is below the least float.
 const FAR: f64 = 38.5;

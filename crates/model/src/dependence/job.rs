@@ -3,9 +3,8 @@
 use alloc::vec::Vec;
 use core::cell::Cell;
 
-use super::{Dependence, grid};
 use super::orthant::density;
-use crate::moments::Moments;
+use super::{Dependence, grid, means};
 use crate::numeric::{Tolerance, bracketed_root, integrate_within};
 use crate::solve::{Face, Side};
 use crate::{
@@ -30,15 +29,16 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct DependentJob {
-    shares: Dependence,
+    pub(super) shares: Dependence,
     /// Given that J is 0.
-    law: JobLaw,
+    pub(super) law: JobLaw,
 }
 
 /// Values of J between which its density changes by no more than a rule resolves.
 const KNOTS: [f64; 6] = [-8.5, -5.0, -1.7, 1.7, 5.0, 8.5];
 /// The same to where the density is below the least float, for tails.
-const FAR_KNOTS: [f64; 12] = [-37.0, -26.0, -17.0, -12.0, -8.5, -5.0, -1.7, 1.7, 5.0, 8.5, 17.0, 38.5];
+pub(super) const FAR_KNOTS: [f64; 12] =
+    [-37.0, -26.0, -17.0, -12.0, -8.5, -5.0, -1.7, 1.7, 5.0, 8.5, 17.0, 38.5];
 
 /// The most work of one evaluation given J, in terms of a sum: a quantile takes some thousands.
 const MOST_TERMS: f64 = 1e5;
@@ -47,11 +47,7 @@ const MOST_TERMS_INTEGRATED: f64 = 6e4;
 /// Error of an integral over J, as a share of it, that is not worth another evaluation.
 const NOISE: f64 = 4e-13;
 /// The same where each evaluation is an integral over time.
-const COARSE: f64 = 1e-11;
-/// The rounding of a time, which the mean over J is not resolved beyond.
-const ROUNDING: f64 = 1e-14;
-/// How large what is left at the last knots may be.
-const MISSED: f64 = 1e-9;
+pub(super) const COARSE: f64 = 1e-11;
 /// What does not matter of a share of jobs.
 const NEGLIGIBLE: f64 = 1e-16;
 
@@ -164,8 +160,7 @@ impl DependentJob {
         Ok(-libm::expm1(-self.hazard(Face::Return, t, Side::After)?))
     }
 
-    /// P(the job is still waiting at `t`), with relative precision down to about 1e-12; further out, where the job's share is
-    /// nearly 1, it drifts towards the sum over the branches, n times the chance of one, which is above it.
+    /// P(the job is still waiting at `t`), with relative precision far into the tail.
     ///
     /// # Errors
     /// As for [`DependentJob::complete`].
@@ -200,31 +195,6 @@ impl DependentJob {
         self.face_quantile(Face::Complete, level)
     }
 
-    /// Mean return time; infinite when a job may never return or the tail is too heavy.
-    ///
-    /// # Errors
-    /// As for [`DependentJob::complete`]; also when the tail is so close to having no mean that the integral misses some of it.
-    pub fn mean(&self) -> Result<Figure, SolveError> {
-        Ok(Figure::exact(self.moments()?.mean))
-    }
-
-    /// Standard deviation of the return time.
-    ///
-    /// # Errors
-    /// As for [`DependentJob::mean`].
-    pub fn sd(&self) -> Result<Figure, SolveError> {
-        Ok(Figure::exact(libm::sqrt(self.moments()?.variance)))
-    }
-
-    /// [`DependentJob::mean`] and [`DependentJob::sd`], for the cost of one of them.
-    ///
-    /// # Errors
-    /// As for [`DependentJob::mean`].
-    pub fn mean_and_sd(&self) -> Result<(Figure, Figure), SolveError> {
-        let Moments { mean, variance } = self.moments()?;
-        Ok((Figure::exact(mean), Figure::exact(libm::sqrt(variance))))
-    }
-
     /// How jobs end.
     ///
     /// # Errors
@@ -249,7 +219,7 @@ impl DependentJob {
     /// When there is no such group.
     pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
         self.check_work(self.law.outcomes_work(group))?;
-        let shares = self.expected("outcomes", [COARSE; 6], |job| {
+        let (shares, _) = self.expected("outcomes", [COARSE; 6], |job| {
             let Outcomes { answered, failed, missed, unneeded, cancelled, never, .. } =
                 job.outcomes(group)?;
             Ok([answered, failed, missed, unneeded, cancelled, never])
@@ -344,33 +314,11 @@ impl DependentJob {
             return self.law.whatever().total_busy(cancellation);
         }
         self.check_work(self.law.busy_work(lag))?;
-        let [busy] = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
+        let ([busy], missed) = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
+        if missed > means::MISSED {
+            return Err(LawError::NotConverged { what: "busy", error: missed }.into());
+        }
         Ok(busy)
-    }
-
-    fn moments(&self) -> Result<Moments, SolveError> {
-        self.check_work(self.law.work())?;
-        let endless = self.law.end().is_infinite();
-        let index = if endless { self.law.open_index_whatever(None, self.shares) } else { f64::INFINITY };
-        let Moments { mean: centre, variance } = self.law.moments()?;
-        if index <= 1.0 || centre.is_infinite() {
-            return Ok(Moments::INFINITE);
-        }
-        if self.shares.job() == 0.0 {
-            return Ok(Moments { mean: centre, variance });
-        }
-        let heavy = index <= 2.0 || variance.is_infinite();
-        // What the rounding of the centre and the precision of each evaluation leave.
-        let width = if heavy { centre } else { libm::sqrt(variance) };
-        let least = COARSE * width + ROUNDING * centre;
-        let [mean, square] = self.expected("mean", [least, least * width], |job| {
-            let Moments { mean, variance } = job.moments()?;
-            let off = mean - centre;
-            Ok([mean, if heavy { 0.0 } else { variance + off * off }])
-        })?;
-        let off = mean - centre;
-        let variance = if heavy { f64::INFINITY } else { (square - off * off).max(0.0) };
-        Ok(Moments { mean, variance })
     }
 
     /// Hazard of one of the job's laws at `t`.
@@ -424,7 +372,7 @@ impl DependentJob {
     }
 
     /// Refuses integrals over time and J with that much work in one evaluation.
-    fn check_work(&self, terms: f64) -> Result<(), SolveError> {
+    pub(super) fn check_work(&self, terms: f64) -> Result<(), SolveError> {
         let what = "an integral over so many dependent branches and attempts";
         let bound = MOST_TERMS_INTEGRATED;
         let small = self.shares.job() == 0.0 || terms <= bound;
@@ -432,53 +380,15 @@ impl DependentJob {
     }
 
     /// Instants at which the job's chances change at once, and its end: a few of them where there are many.
-    fn instants(&self) -> Vec<(f64, Side)> {
+    pub(super) fn instants(&self) -> Vec<(f64, Side)> {
         const MOST: usize = 8;
         let instants = self.law.instants();
         let some = instants.iter().copied().step_by(instants.len().div_ceil(MOST).max(1));
         some.chain([f64::INFINITY]).map(|t| (t, Side::After)).collect()
     }
 
-    /// An expected time, which changes slowly over J but may grow nearly as fast as its density falls.
-    ///
-    /// A trapezoid sum over a function that is analytic in a strip: each halving of the step squares its error, at least.
-    /// Where it does not, the job's chances change too fast over J, and the integral is split there.
-    fn expected<const N: usize>(
-        &self,
-        what: &'static str,
-        absolute: [f64; N],
-        read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
-    ) -> Result<[f64; N], SolveError> {
-        /// An error whose square does not count.
-        const CLOSE: f64 = 3e-6;
-        /// What does not count where the sum has to be refined.
-        const FINE: f64 = 1e-8;
-        const HALVINGS: i32 = 3;
-        if self.shares.job() == 0.0 {
-            return read(&self.law);
-        }
-        let mut job = self.law.clone();
-        let (mut step, mut total) = (1.0, trapezoid(what, &mut job, 0.0, 1.0, &read)?);
-        for _ in 0..HALVINGS {
-            let between = trapezoid(what, &mut job, 0.5 * step, step, &read)?;
-            let finer: [f64; N] = core::array::from_fn(|i| 0.5 * (total[i] + between[i]));
-            let close = |i: usize| {
-                let off = (finer[i] - total[i]).abs();
-                off <= CLOSE * finer[i].abs() || off <= absolute[i]
-            };
-            let settled = (0..N).all(close);
-            (step, total) = (0.5 * step, finer);
-            if settled {
-                return Ok(total);
-            }
-        }
-        // Finer than that there is the noise of the integrals over time.
-        let absolute = absolute.map(|error| error * (FINE / COARSE));
-        self.over(&self.instants(), Tolerance { relative: FINE, absolute }, &read)
-    }
-
     /// `∫ φ(j) read(the job given that J is j) dj`, split where the job's chances at these times change over j.
-    fn over<const N: usize>(
+    pub(super) fn over<const N: usize>(
         &self,
         times: &[(f64, Side)],
         tolerance: Tolerance<N>,
@@ -534,7 +444,7 @@ impl DependentJob {
         let mut most = 0.0_f64;
         for j in [knots[0], knots[knots.len() - 1]] {
             let left = weighted(&mut job, j, &read)?;
-            most = (0..N).map(|i| share(left[i], total[i])).fold(most, f64::max);
+            most = (0..N).map(|i| means::share(left[i], total[i])).fold(most, f64::max);
         }
         Ok(most)
     }
@@ -575,42 +485,8 @@ fn add_steps(job: &mut JobLaw, t: f64, side: Side, into: &mut Vec<f64>) {
     }
 }
 
-/// `step Σ φ(j) read(the job given that J is j)` over the values at whole steps from `first`, as far as they count.
-fn trapezoid<const N: usize>(
-    what: &'static str,
-    job: &mut JobLaw,
-    first: f64,
-    step: f64,
-    read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
-) -> Result<[f64; N], SolveError> {
-    /// As a share of the sum; two in a row end it.
-    const NOTHING: f64 = 1e-15;
-    let mut sum = [0.0; N];
-    for (direction, start) in [(step, first), (-step, first - step)] {
-        let (mut j, mut quiet) = (start, 0);
-        let mut left = 0.0;
-        while quiet < 2 && (FAR_KNOTS[0]..=FAR_KNOTS[FAR_KNOTS.len() - 1]).contains(&j) {
-            let term = weighted(job, j, &read)?;
-            left = (0..N).map(|i| share(term[i], sum[i])).fold(0.0, f64::max);
-            quiet = if left < NOTHING { quiet + 1 } else { 0 };
-            sum = core::array::from_fn(|i| sum[i] + term[i]);
-            j += direction;
-        }
-        let reached = left < MISSED;
-        if !reached {
-            return Err(LawError::NotConverged { what, error: left }.into());
-        }
-    }
-    Ok(sum.map(|sum| sum * step))
-}
-
-/// A part of a whole, which is none of nothing.
-fn share(part: f64, whole: f64) -> f64 {
-    if part == 0.0 { 0.0 } else { part / whole }
-}
-
 /// `φ(j) read(the job given that J is j)`.
-fn weighted<const N: usize>(
+pub(super) fn weighted<const N: usize>(
     job: &mut JobLaw,
     j: f64,
     read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,

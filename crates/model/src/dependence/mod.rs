@@ -15,6 +15,7 @@
 
 mod grid;
 mod job;
+mod means;
 mod orthant;
 mod race;
 mod regimes;

@@ -44,7 +44,7 @@ impl Factors {
         }
         let values = |x: f64| [x * self.own; Together::MOST_COPIES + 1];
         let race = Race::new(|x| self.hazard(&values(x)[..attempts]));
-        Factors { race: Some((attempts, race)), ..self }
+        Factors { race: race.map(|race| (attempts, race)), ..self }
     }
 
     pub(super) fn own(&self) -> f64 {
@@ -109,7 +109,11 @@ impl Factors {
         let counts = |value: f64| adds(value / self.own, alone);
         let others = || values.iter().enumerate().filter(|(i, value)| *i != place && counts(**value));
         if self.branch == 0.0 {
-            return others().map(|(_, value)| *value).chain([first]).map(|v| normal_hazard(v / self.luck)).sum();
+            return others()
+                .map(|(_, value)| *value)
+                .chain([first])
+                .map(|v| normal_hazard(v / self.luck))
+                .sum();
         }
         let mut rest = others();
         let Some((_, second)) = rest.next() else { return normal_hazard(alone) };

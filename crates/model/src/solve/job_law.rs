@@ -554,12 +554,10 @@ impl Curve for JobLaw {
     fn landmarks(&self) -> Vec<(f64, f64)> {
         /// How far apart, as normal values.
         const APART: f64 = 1.3;
-        /// Beyond it a tail that is not a power adds nothing.
-        const LAST: f64 = 70.0;
         if self.alike().is_some() {
             return LANDMARKS.map(|h| (self.inverse(h), h)).to_vec();
         }
-        let ends = [LANDMARKS[0], LAST];
+        let ends = [LANDMARKS[0], LANDMARKS[LANDMARKS.len() - 1]];
         self.spaced(ends, |low, high| high - low <= if high < 2.5 { APART } else { 0.6 * high })
     }
 

@@ -220,6 +220,12 @@ impl JobLaw {
         let (groups, lag) = (0..self.members.len(), cancellation.lag()?);
         check_work(self.busy_work(lag))?;
         if self.is_busy_at_once(lag) {
+            let profile = tables.and_then(|tables| tables.profile(self));
+            if let (Some(profile), Some((_, k, n))) = (profile, self.alike())
+                && let Some(busy) = profile.sum_until(k, n)
+            {
+                return Ok(busy);
+            }
             return self.all_busy_until_the_end();
         }
         let ends = self.ends(groups.clone());

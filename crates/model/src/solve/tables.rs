@@ -19,6 +19,7 @@ use super::{Cancellation, Prices, SolveError};
 use crate::Law;
 use crate::moments::{Moments, thinned};
 use crate::numeric::{RULE, nodes};
+use crate::order::Profile;
 use crate::special::complement;
 
 /// What was found of branches, for further jobs of the same ones.
@@ -54,6 +55,9 @@ struct Branch {
     table: Option<Table>,
     /// Seconds that attempts run until the branch answers or gives up.
     busy: Option<f64>,
+    /// Of one attempt alone; `None` until it is asked for, and where it does not suit.
+    profile: Option<Profile>,
+    profiled: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -101,9 +105,12 @@ impl JobLaw {
         self.prices_with(cancellation, Some(tables))
     }
 
-    /// The mean and the variance of all of like branches with copies; others have quicker ways, or none.
+    /// The mean and the variance of like branches without copies, and of all of those with copies; others have no quicker way.
     fn moments_in(&self, tables: &mut Tables) -> Option<Moments> {
         let (member, k, n) = self.alike()?;
+        if let Some(profile) = tables.profile(self) {
+            return if n == 1 { None } else { profile.moments(k, n) };
+        }
         if k < n
             || member.starts.len() == 1
             || self.end().is_finite()
@@ -132,6 +139,18 @@ impl JobLaw {
 }
 
 impl Tables {
+    /// The values of the one kind of branches that a job without copies or bounds of time has.
+    pub(super) fn profile(&mut self, job: &JobLaw) -> Option<&mut Profile> {
+        let (member, ..) = job.alike()?;
+        let plain = member.starts.len() == 1 && job.end().is_infinite();
+        let known = plain.then(|| self.branch(member))?;
+        if !known.profiled {
+            known.profiled = true;
+            known.profile = Profile::new(&known.law);
+        }
+        known.profile.as_mut()
+    }
+
     fn branch(&mut self, member: &Member) -> &mut Branch {
         let same = |branch: &Branch| {
             branch.starts == member.starts && branch.expires == member.expires && branch.law == member.law
@@ -144,6 +163,8 @@ impl Tables {
                 expires: member.expires,
                 table: Table::new(&member.law),
                 busy: None,
+                profile: None,
+                profiled: false,
             });
             self.branches.len() - 1
         });
