@@ -75,10 +75,7 @@ impl Sweep {
             "n" => {
                 let number = |text: &str| {
                     let expected = "expected a whole number from 1";
-                    text.parse::<u32>()
-                        .ok()
-                        .filter(|n| *n > 0)
-                        .ok_or_else(|| format!("got {}, {expected}", quote(text)))
+                    whole(text).filter(|n| *n > 0).ok_or_else(|| format!("got {}, {expected}", quote(text)))
                 };
                 Ok(Sweep::Branches(by_factor(ascending(from, to, number)?, steps)))
             }
@@ -95,6 +92,14 @@ impl Sweep {
             }
         }
     }
+}
+
+/// A whole number, also like 1e5.
+fn whole(text: &str) -> Option<u32> {
+    let number = || text.parse().ok().filter(|number: &f64| number.fract() == 0.0);
+    text.parse()
+        .ok()
+        .or_else(|| number().filter(|n| (0.0..=f64::from(u32::MAX)).contains(n)).map(|n| n as u32))
 }
 
 fn example(word: &str) -> &'static str {

@@ -3,7 +3,7 @@
 use crate::dashes::NONE;
 use crate::number;
 use fantail_model::{Figure, Method};
-use fantail_report::predict::{BUSY_FOR_EVER, Figures, Point, Prices, Report, Row, UNPRICED};
+use fantail_report::predict::{Figures, Point, Prices, Report, Row, UNPRICED};
 
 /// A column with one cell a row.
 pub(super) struct Column {
@@ -111,9 +111,7 @@ fn prices(rows: &[Row<'_>]) -> Vec<Column> {
     let mut columns = Vec::new();
     if any_copies(rows) {
         columns.push(column("extra\nrequests", number::change, &|prices| Ok(prices.extra_requests)));
-        columns.push(column("extra\nbusy", number::change, &|prices| {
-            prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())
-        }));
+        columns.push(column("extra\nbusy", number::change, &|prices| prices.extra_busy.clone()));
     }
     if rows.iter().any(|(_, figures)| figures.prices.as_ref().is_ok_and(|prices| prices.cost.is_some())) {
         columns

@@ -38,6 +38,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<ExitCode> {
     if args.explain {
         say_what_is_not_explained(&report);
     }
+    say_what_is_left_out(&report);
     let missing = say_what_is_missing(&report);
     let broken = asserts::say_what_does_not_hold(&report);
     Ok(if missing {
@@ -112,6 +113,15 @@ fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
         ));
     }
     std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
+}
+
+/// Says that a sweep has fewer points than asked for.
+fn say_what_is_left_out(report: &Report) {
+    if let Some((points, asked)) = report.left_out() {
+        output::say(&format_args!(
+            "note: --sweep: {points} of {asked} points, evenly: all of them would take more than ten seconds"
+        ));
+    }
 }
 
 /// Says which strategies `--explain` has nothing to say of.

@@ -66,7 +66,7 @@ fn record(report: &Report, strategy: &Strategy) -> Vec<String> {
             figures.map(|figures| figures.failed.value),
             figures.map(|figures| figures.never.value),
             prices.map(|prices| prices.extra_requests.value),
-            prices.and_then(|prices| Some(prices.extra_busy?.value)),
+            prices.and_then(|prices| Some(prices.extra_busy.as_ref().ok()?.value)),
             prices.and_then(|prices| Some(prices.cost?.value)),
             figures.and_then(|figures| Some(figures.sends_copy.as_ref().ok()?.value)),
             Some(*slowest_percent),

@@ -8,7 +8,7 @@ use fantail_planfile::{EarlierCopy, Shape};
 use serde::Serialize;
 
 use super::explain::{Explanation, Lever, Trap};
-use super::report::{BUSY_FOR_EVER, Figures, Prices, Report, Strategy, UNPRICED, required};
+use super::report::{Figures, Prices, Report, Strategy, UNPRICED, required};
 use super::request::Point;
 use super::solved::word;
 use crate::json::{self, Head, Ordered, finite};
@@ -202,8 +202,7 @@ fn entry<'r>(report: &'r Report, strategy: &'r Strategy) -> Entry<'r> {
         failed: told.number("failed", share(|figures| figures.failed)),
         never: told.number("never", share(|figures| figures.never)),
         extra_requests: told.number("extra_requests", price(|prices| Ok(prices.extra_requests))),
-        extra_busy: told
-            .number("extra_busy", price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned()))),
+        extra_busy: told.number("extra_busy", price(|prices| prices.extra_busy.clone())),
         cost: told.number("cost", price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned()))),
         sends_copy: told.number("sends_copy", of(&|figures| figures.sends_copy.clone())),
         slowest_percent: strategy.slowest_percent,

@@ -12,7 +12,7 @@ mod subjects;
 
 pub use explain::{Explanation, Lever, Readout, Trap};
 pub use plots::View;
-pub use report::{BUSY_FOR_EVER, Figures, Prices, Report, Row, Strategy, UNPRICED, rows};
+pub use report::{Figures, Prices, Report, Row, Strategy, UNPRICED, rows};
 pub use request::{MOST_BRANCHES, Point, Setting, USUAL, Words};
 pub use simulated::{Effort, Play, Simulated, in_turn};
 pub use solved::word;

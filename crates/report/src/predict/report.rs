@@ -3,7 +3,7 @@
 use fantail_model::tune::Measure;
 use fantail_model::{
     Assumption, Cancellation, Dependence, Figure, GroupedPlan, JobLaw, Level, Method, Outcomes, SolveError,
-    Tables, solve,
+    StagedJob, StagedPlan, Tables, solve,
 };
 use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
 
@@ -29,6 +29,8 @@ pub struct Report {
     pub strategies: Vec<Strategy>,
     /// Those of the sweep; 1 where there is none.
     points: usize,
+    /// Those that were asked for: more, where all of them would take too long.
+    asked_points: usize,
 }
 
 /// One plan and its figures.
@@ -149,11 +151,13 @@ impl Figures {
 }
 
 /// What a plan costs beside time.
+#[derive(Clone)]
 pub struct Prices {
     /// Attempts beyond one a branch, as a share of the branches.
     pub extra_requests: Figure,
-    /// Busy time beyond that of the plan without copies, as a share of it; `None` when the plan is busy for ever, with copies and without.
-    pub extra_busy: Option<Figure>,
+    /// Busy time beyond that of the plan without copies, as a share of it; or why that is not known, like that the plan is busy
+    /// for ever, with copies and without.
+    pub extra_busy: Result<Figure, String>,
     /// Money a job; `None` when no branch states a cost.
     pub cost: Option<Figure>,
 }
@@ -188,17 +192,17 @@ impl Report {
             play,
             explain: words.explain,
         };
-        // The points of a sweep over n have their branches in common.
-        let mut tables = (points > 1).then(Tables::default);
+        let (strategies, points, asked_points) = affordable(strategies, points, shares);
+        let mut kept = Kept::new(&strategies, points);
         let all = strategies.len();
         let solve = |(solved, stated): (usize, Stated)| {
-            let strategy = strategy(stated, &asked, tables.as_mut());
+            let strategy = strategy(stated, &asked, &mut kept);
             progress(solved + 1, all);
             strategy
         };
         let strategies = strategies.into_iter().enumerate().map(solve).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
-        Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points })
+        Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points, asked_points })
     }
 
     /// The strategies of each curve of a sweep: neighbours, a plan at every point.
@@ -206,9 +210,89 @@ impl Report {
         self.strategies.chunks(self.points).collect()
     }
 
+    /// How many points of a sweep there are, and how many were asked for, where all of them would take too long.
+    pub fn left_out(&self) -> Option<(usize, usize)> {
+        (self.points < self.asked_points).then_some((self.points, self.asked_points))
+    }
+
     /// Whether there is a sweep, so that a strategy is a curve.
     pub fn is_sweep(&self) -> bool {
         self.strategies.iter().any(|strategy| strategy.point.is_some())
+    }
+}
+
+/// What the points of a sweep have in common.
+struct Kept {
+    /// Of branches.
+    tables: Option<Tables>,
+    /// Of branches that follow one another, whatever their deadline.
+    staged: Vec<(StagedPlan, StagedJob)>,
+    /// The share of the work on narrow bounds that each of them may take.
+    share: f64,
+}
+
+impl Kept {
+    /// Laws in stages that may take all the work.
+    const WHOLE: f64 = 8.0;
+
+    fn new(strategies: &[Stated], points: usize) -> Kept {
+        let staged = strategies.iter().filter(|stated| matches!(stated.plan, Branches::Staged(..))).count();
+        let deadlines = strategies.iter().any(|stated| matches!(stated.point, Some(Point::Deadline(_))));
+        let laws = if deadlines { staged / points } else { staged };
+        let share = (Kept::WHOLE / laws.max(1) as f64).min(1.0);
+        Kept { tables: (points > 1).then(Tables::default), staged: Vec::new(), share }
+    }
+
+    /// The law of a job in stages.
+    fn job(&mut self, plan: &StagedPlan) -> StagedJob {
+        let same =
+            |(known, _): &&(StagedPlan, StagedJob)| known.stage == plan.stage && known.least == plan.least;
+        if let Some((_, job)) = self.staged.iter().find(same) {
+            return job.with_deadline(plan.deadline);
+        }
+        let job = plan.solve_within(self.share);
+        // Only neighbours may be alike.
+        self.staged = vec![(plan.clone(), job.clone())];
+        job
+    }
+}
+
+/// The points of a sweep that take about ten seconds at most, evenly chosen with both ends, how many they are, and how many there
+/// were.
+fn affordable(strategies: Vec<Stated>, points: usize, shares: Dependence) -> (Vec<Stated>, usize, usize) {
+    const MOST_SECONDS: f64 = 10.0;
+    let first = strategies.iter().step_by(points);
+    let seconds: f64 = first.map(|stated| stated.seconds(shares)).sum();
+    let most = (MOST_SECONDS / seconds).max(2.0);
+    if points as f64 <= most {
+        return (strategies, points, points);
+    }
+    let fewer = most as usize;
+    let chosen = |i: usize| (0..fewer).any(|place| place * (points - 1) / (fewer - 1) == i % points);
+    let strategies = strategies.into_iter().enumerate().filter(|(i, _)| chosen(*i)).map(|(_, stated)| stated);
+    (strategies.collect(), fewer, points)
+}
+
+impl Stated {
+    /// About how long its figures take, not more than a few times longer; of simulations, which have a bound of their own, nothing.
+    fn seconds(&self, shares: Dependence) -> f64 {
+        /// For each term of one evaluation.
+        const INDEPENDENT: f64 = 3e-6;
+        const DEPENDENT: f64 = 1e-4;
+        /// On the coarsest lattices.
+        const STAGED: f64 = 0.04;
+        let plan = match &self.plan {
+            Branches::Staged(..) if matches!(self.point, Some(Point::Deadline(_))) => return 0.0,
+            Branches::Staged(..) => return STAGED,
+            Branches::Counted(plan) => plan.clone(),
+            Branches::Listed { grouped, .. } => grouped.clone(),
+        };
+        if shares != Dependence::NONE {
+            return plan.solve_dependent(shares).map_or(0.0, |job| DEPENDENT * job.work());
+        }
+        // Like branches take next to nothing.
+        let several = plan.groups.len() > 1;
+        plan.solve().ok().filter(|_| several).map_or(0.0, |job| INDEPENDENT * job.work())
     }
 }
 
@@ -222,13 +306,13 @@ struct Asked<'a> {
     explain: bool,
 }
 
-fn strategy(stated: Stated, asked: &Asked<'_>, tables: Option<&mut Tables>) -> Strategy {
+fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
     let Asked { percentiles, asserts, shares, effort, play, explain } = *asked;
     let Stated { point, plan, shape, wait_for, percentiles: fitted, .. } = stated;
     let mut shaped = None;
     let (description, listed, plan, group_of, fitted, law) = match plan {
         Branches::Staged(plan, staged, form) => {
-            let law = Ok(Solved::Staged { job: Box::new(staged.solve()), copies: plan.has_copies() });
+            let law = Ok(Solved::staged(kept.job(&staged), &plan));
             let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
             shaped = Some(form);
             (None, None, plan, Vec::new(), fitted, law)
@@ -253,7 +337,9 @@ fn strategy(stated: Stated, asked: &Asked<'_>, tables: Option<&mut Tables>) -> S
     let calls = if shape == Some(Shape::Sequential) { plan.k } else { plan.n() };
     let outlook = law
         .map_err(reasons)
-        .and_then(|law| figures(law, percentiles, asserts, tables).map_err(|reason| vec![reason]))
+        .and_then(|law| {
+            figures(law, percentiles, asserts, kept.tables.as_mut()).map_err(|reason| vec![reason])
+        })
         .or_else(|reasons| {
             let simulated = match &listed {
                 Some((plan, laws)) => {
@@ -376,9 +462,7 @@ fn measured(measure: Measure, figures: &Figures) -> Result<Figure, String> {
         Measure::Partial => Ok(figures.partial),
         Measure::Failed => Ok(figures.failed),
         Measure::ExtraRequests => price(|prices| Ok(prices.extra_requests)).map(settled),
-        Measure::ExtraBusy => {
-            price(|prices| prices.extra_busy.ok_or_else(|| BUSY_FOR_EVER.to_owned())).map(settled)
-        }
+        Measure::ExtraBusy => price(|prices| prices.extra_busy.clone()).map(settled),
         Measure::Cost => price(|prices| prices.cost.ok_or_else(|| UNPRICED.to_owned())),
     }
 }
@@ -389,7 +473,7 @@ pub(super) fn exact(value: f64) -> Figure {
 }
 
 /// Why there is no extra busy time.
-pub const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
+pub(super) const BUSY_FOR_EVER: &str = "busy for ever, with copies and without";
 /// Why there is no cost.
 pub const UNPRICED: &str = "no branch states a cost";
 
@@ -398,7 +482,7 @@ impl From<fantail_model::Prices> for Prices {
         // Adding zero makes a zero of a negative one, which an empty sum is.
         Prices {
             extra_requests: exact(prices.extra_requests + 0.0),
-            extra_busy: prices.extra_busy.map(exact),
+            extra_busy: prices.extra_busy.map(exact).ok_or_else(|| BUSY_FOR_EVER.to_owned()),
             cost: prices.cost.map(exact),
         }
     }

@@ -9,7 +9,7 @@ use fantail_model::sim::{
 };
 use fantail_model::{Dependence, Figure, GroupedPlan, Law, Level, Method};
 
-use super::report::Prices;
+use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
 use crate::simulate::endless;
 
@@ -126,7 +126,9 @@ impl Simulated {
         };
         Prices {
             extra_requests: estimate(self.summary.extra_requests()),
-            extra_busy: Some(extra_busy).filter(|busy| busy.value.is_finite()),
+            extra_busy: Some(extra_busy)
+                .filter(|busy| busy.value.is_finite())
+                .ok_or_else(|| BUSY_FOR_EVER.to_owned()),
             cost: self.summary.cost().map(estimate),
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use fantail_model::{
-    Cancellation, Dependence, DependentJob, Figure, GroupedPlan, JobLaw, Level, Method, Outcomes, SolveError,
-    StagedJob, Tables, Verdicts,
+    Cancellation, Dependence, DependentJob, Figure, Group, GroupedPlan, JobLaw, Level, Method, Outcomes,
+    SolveError, StagedJob, Tables, Verdicts,
 };
 
 use super::report::{Prices, exact};
@@ -16,8 +16,8 @@ pub(super) enum Solved {
     Job(JobLaw),
     /// Those, slow together; with what else is taken for granted.
     Dependent { job: Box<DependentJob>, assumptions: Vec<String> },
-    /// Branches that follow one another, and whether any of them has copies.
-    Staged { job: Box<StagedJob>, copies: bool },
+    /// Branches that follow one another, and what copies cost beside time.
+    Staged { job: Box<StagedJob>, prices: Result<Prices, String> },
     /// What has no exact law.
     Simulated(Box<Simulated>),
 }
@@ -45,6 +45,11 @@ impl Solved {
         }
         let job = Box::new(plan.solve_dependent(shares)?);
         Ok(Solved::Dependent { job, assumptions: Vec::new() })
+    }
+
+    /// Like branches of a plan that follow one another.
+    pub(super) fn staged(job: StagedJob, plan: &GroupedPlan) -> Solved {
+        Solved::Staged { job: Box::new(job), prices: in_turn(plan) }
     }
 
     pub(super) fn quantile(&self, level: Level) -> Result<Figure, String> {
@@ -79,9 +84,24 @@ impl Solved {
                 Some(tables) => law.mean_and_sd_from(tables),
                 None => law.mean_and_sd(),
             }),
-            Solved::Dependent { job, .. } => apart(job.mean_and_sd()),
+            Solved::Dependent { job, .. } => match job.mean_and_sd() {
+                Ok((mean, sd)) => (Ok(mean), Ok(sd)),
+                // A tail may have a mean and next to no deviation.
+                Err(reason) => (job.mean().map_err(text), Err(text(reason))),
+            },
             Solved::Staged { job, .. } => (Ok(job.mean()), Ok(job.sd())),
             Solved::Simulated(jobs) => (Ok(jobs.mean()), Err(NOT_SIMULATED.to_owned())),
+        }
+    }
+
+    /// How much work one evaluation at a time is, in terms of a sum.
+    pub(super) fn work(&self) -> f64 {
+        /// Values of what a job shares.
+        const VALUES: f64 = 50.0;
+        match self {
+            Solved::Job(law) => law.work(),
+            Solved::Dependent { job, .. } => VALUES * job.work(),
+            Solved::Staged { .. } | Solved::Simulated(_) => 0.0,
         }
     }
 
@@ -153,11 +173,15 @@ impl Solved {
                 };
                 prices.map(Prices::from).map_err(text)
             }
-            Solved::Dependent { job, .. } => job.prices(cancellation).map(Prices::from).map_err(text),
-            Solved::Staged { copies: false, .. } => {
-                Ok(Prices { extra_requests: exact(0.0), extra_busy: Some(exact(0.0)), cost: None })
-            }
-            Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+            Solved::Dependent { job, .. } => match job.prices(cancellation) {
+                Ok(prices) => Ok(prices.into()),
+                // How many calls there are takes no integral over time.
+                Err(reason) => {
+                    let extra_requests = job.extra_requests().map(exact).map_err(text)?;
+                    Ok(Prices { extra_requests, extra_busy: Err(text(reason)), cost: None })
+                }
+            },
+            Solved::Staged { prices, .. } => prices.clone(),
             // What losers do is the scenario's.
             Solved::Simulated(jobs) => Ok(jobs.prices()),
         }
@@ -169,8 +193,8 @@ impl Solved {
             // Adding zero makes a zero of a negative one, which an empty sum is.
             Solved::Job(law) => Ok(exact(law.sends_copy() + 0.0)),
             Solved::Dependent { job, .. } => job.sends_copy().map(|share| exact(share + 0.0)).map_err(text),
-            Solved::Staged { copies: false, .. } => Ok(exact(0.0)),
-            Solved::Staged { copies: true, .. } => Err(IN_STAGES.to_owned()),
+            Solved::Staged { prices: Ok(prices), .. } if prices.extra_requests.value == 0.0 => Ok(exact(0.0)),
+            Solved::Staged { .. } => Err(IN_STAGES.to_owned()),
             Solved::Simulated(jobs) => Ok(jobs.sends_copy()),
         }
     }
@@ -213,6 +237,26 @@ impl From<Verdicts> for Shares {
             failed: figure(verdicts.failed),
             never: exact(verdicts.never),
         }
+    }
+}
+
+/// The prices of branches that follow one another: those of branches that start at once, where nothing but its own answer ends
+/// one. Each branch that starts sends the copies of a race, whatever ends it.
+fn in_turn(plan: &GroupedPlan) -> Result<Prices, String> {
+    let plain = Prices { extra_requests: exact(0.0), extra_busy: Ok(exact(0.0)), cost: None };
+    let bounded = |group: &Group| group.deadline.is_finite() || group.attempt_timeout.is_finite();
+    match plan.groups.as_slice() {
+        _ if !plan.has_copies() => Ok(plain),
+        [group] if plan.deadline.is_infinite() && !bounded(group) => {
+            let one = GroupedPlan::all(Group { count: 1, required: true, ..group.clone() });
+            let prices = one.solve().and_then(|job| job.prices(Cancellation::AtOnce)).map_err(text)?;
+            Ok(Prices::from(prices))
+        }
+        [group] if group.min_useful == 0.0 && group.delays.iter().all(|delay| *delay == 0.0) => {
+            let extra_requests = exact(group.delays.len() as f64);
+            Ok(Prices { extra_requests, extra_busy: Err(IN_STAGES.to_owned()), ..plain })
+        }
+        _ => Err(IN_STAGES.to_owned()),
     }
 }
 

@@ -8,6 +8,9 @@ use super::{Lever, Subject, Trap, above, readout};
 use crate::number;
 use crate::predict::solved::Solved;
 
+/// The share of the work on narrow bounds that is worth a change.
+const LEVER: f64 = 0.25;
+
 /// The branches of a plan in the shape of a short form, or the nearest that suits their number.
 pub(super) fn solve(form: &ShortForm, plan: &GroupedPlan) -> Option<Solved> {
     let branches: Vec<(u32, StatedLaw)> = plan
@@ -27,9 +30,8 @@ pub(super) fn solve(form: &ShortForm, plan: &GroupedPlan) -> Option<Solved> {
     } else {
         form
     };
-    let copies = plan.has_copies();
     let staged = form.staged(&branches, None).ok()?;
-    Some(Solved::Staged { job: Box::new(staged.solve()), copies })
+    Some(Solved::staged(staged.solve_within(LEVER), plan))
 }
 
 /// More calls at a time, and copies where there are none.

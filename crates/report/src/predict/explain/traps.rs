@@ -74,7 +74,7 @@ fn permits(subject: &Subject<'_>) -> Option<Trap> {
 fn copies_price(subject: &Subject<'_>) -> Option<Trap> {
     let prices = subject.figures.prices.as_ref().ok()?;
     let requests = prices.extra_requests.value;
-    let busy = prices.extra_busy.filter(|_| requests > 0.0)?.value;
+    let busy = prices.extra_busy.as_ref().ok().filter(|_| requests > 0.0)?.value;
     let mut text = format!(
         "{} requests are {} busy time, since the loser of two attempts stops at once.",
         number::change(requests),
@@ -86,7 +86,7 @@ fn copies_price(subject: &Subject<'_>) -> Option<Trap> {
         .law
         .prices(Cancellation::Never, None)
         .ok()
-        .and_then(|prices| Some(prices.extra_busy?.value))
+        .and_then(|prices| Some(prices.extra_busy.ok()?.value))
     {
         write!(text, " Where losers run on, it is {}.", number::change(more))
             .expect("a string takes every write");

@@ -12,7 +12,7 @@ use crate::predict::request::Point;
 /// How many places a curve is drawn through at least.
 const PLACES: usize = 200;
 /// In how many parts of as many jobs each.
-const PARTS: u32 = 64;
+const PARTS: f64 = 64.0;
 const LABEL: &str = "return time";
 /// From here on, the last time over the earliest median, times are spaced by factors.
 const WIDE: f64 = 100.0;
@@ -46,10 +46,10 @@ pub(super) fn pdf(report: &Report) -> Result<Vec<Panel>, Invalid> {
     let (label, per): (_, fn(f64) -> f64) =
         if is_wide { ("density per factor of e", |t| t) } else { ("density per second", |_| 1.0) };
     let density =
-        |figures: &Figures, t: f64| figures.law.density(t).map_or(f64::NAN, |density| density * per(t));
+        |figures: &Figures, t: f64, _| figures.law.density(t).map_or(f64::NAN, |density| density * per(t));
     let mut curves = curves(report, &rows, &x, density);
     if let Some(normal) = normal.as_ref().filter(|_| !is_wide) {
-        let points = places(&x).map(|t| (t, normal.density(t))).collect();
+        let points = places(&x, PLACES).map(|t| (t, normal.density(t))).collect();
         curves.push(Curve { name: normal.name.clone(), tone: Tone::Reference(0), points });
     }
     let densities = curves.iter().flat_map(|curve| curve.points.iter().map(|(_, y)| *y));
@@ -69,9 +69,9 @@ pub(super) fn cdf(report: &Report) -> Result<Vec<Panel>, Invalid> {
     let rows = drawn(report)?;
     let normal = normal(&rows);
     let Some(x) = times(&rows, normal.as_ref(), BEYOND) else { return Ok(Vec::new()) };
-    let mut curves = curves(report, &rows, &x, |figures, t| figures.law.returned(t));
+    let mut curves = curves(report, &rows, &x, |_, _, share| share);
     if let Some(normal) = normal.as_ref().filter(|_| x.scale == Scale::Linear) {
-        let points = places(&x).map(|t| (t, normal.below(t))).collect();
+        let points = places(&x, PLACES).map(|t| (t, normal.below(t))).collect();
         curves.push(Curve { name: normal.name.clone(), tone: Tone::Reference(0), points });
     }
     let y = Axis {
@@ -88,7 +88,7 @@ pub(super) fn cdf(report: &Report) -> Result<Vec<Panel>, Invalid> {
 pub(super) fn tail(report: &Report) -> Result<Vec<Panel>, Invalid> {
     let rows = drawn(report)?;
     let Some(x) = times(&rows, None, LAST) else { return Ok(Vec::new()) };
-    let curves = curves(report, &rows, &x, |figures, t| figures.law.waiting(t));
+    let curves = curves(report, &rows, &x, |figures, t, _| figures.law.waiting(t));
     let label = "jobs returned".to_owned();
     let y = Axis { label, scale: Scale::Nines, unit: Unit::Share, from: 1.0, to: LAST };
     Ok(one(Some(Panel { title: String::new(), x, y, bands: Vec::new(), curves, marks: Vec::new() })))
@@ -157,29 +157,71 @@ fn ends(rows: &[Row<'_>]) -> Vec<f64> {
 }
 
 /// Places along an axis, evenly.
-fn places(x: &Axis) -> impl Iterator<Item = f64> {
+fn places(x: &Axis, count: usize) -> impl Iterator<Item = f64> {
     let between = |from: f64, to: f64, share: f64| from * (1.0 - share) + to * share;
     let at = move |share: f64| match x.scale {
         Scale::Log => between(x.from.ln(), x.to.ln(), share).exp().clamp(x.from, x.to),
         _ => between(x.from, x.to, share),
     };
-    (0..=PLACES).map(move |i| at(i as f64 / PLACES as f64))
+    (0..=count).map(move |i| at(i as f64 / count as f64))
 }
 
-fn curves(report: &Report, rows: &[Row<'_>], x: &Axis, value: impl Fn(&Figures, f64) -> f64) -> Vec<Curve> {
+/// How many places each curve is drawn through at least: fewer where laws take long to evaluate.
+fn count(rows: &[Row<'_>]) -> usize {
+    /// Terms of all evaluations together.
+    const MOST_TERMS: f64 = 1e7;
+    const LEAST: usize = 40;
+    let terms: f64 = rows.iter().map(|(_, figures)| figures.law.work()).sum();
+    ((MOST_TERMS / terms.max(1.0)) as usize).clamp(LEAST, PLACES)
+}
+
+/// The share that has returned at places along an axis, close where many jobs return in a short time.
+fn returned(row: &Row<'_>, x: &Axis, count: usize) -> Vec<(f64, f64)> {
+    /// How often a gap is halved.
+    const HALVINGS: usize = 6;
+    let (_, figures) = row;
+    let mut times: Vec<f64> = places(x, count).collect();
+    // A step at a deadline is upright.
+    for end in ends(std::slice::from_ref(row)) {
+        times.extend([end.next_down(), end, end.next_up()]);
+    }
+    times.retain(|t| (x.from..=x.to).contains(t));
+    times.sort_unstable_by(f64::total_cmp);
+    times.dedup();
+    let at = |t: f64| (t, figures.law.returned(t));
+    let mut points: Vec<(f64, f64)> = times.into_iter().map(at).collect();
+    for _ in 0..HALVINGS {
+        let mut finer = Vec::with_capacity(2 * points.len());
+        for pair in points.windows(2) {
+            let [(from, before), (to, after)] = [pair[0], pair[1]];
+            let middle = from.midpoint(to);
+            finer.push(pair[0]);
+            if after - before > 1.0 / PARTS && middle > from && middle < to {
+                finer.push(at(middle));
+            }
+        }
+        finer.extend(points.last());
+        let settled = finer.len() == points.len();
+        points = finer;
+        if settled {
+            break;
+        }
+    }
+    points
+}
+
+/// A curve for each row, of a value at a time, given the share that has returned by then.
+fn curves(
+    report: &Report,
+    rows: &[Row<'_>],
+    x: &Axis,
+    value: impl Fn(&Figures, f64, f64) -> f64,
+) -> Vec<Curve> {
+    let count = count(rows);
     let curve = |(i, row): (usize, &Row<'_>)| {
         let (strategy, figures) = row;
-        // Where many jobs return in a short time, places lie close.
-        let between = (1..PARTS).map(|i| figures.law.all_but(f64::from(i) / f64::from(PARTS)));
-        let mut times: Vec<f64> = places(x).chain(between).collect();
-        // A step at a deadline is upright.
-        for end in ends(std::slice::from_ref(row)) {
-            times.extend([end.next_down(), end, end.next_up()]);
-        }
-        times.retain(|t| (x.from..=x.to).contains(t));
-        times.sort_unstable_by(f64::total_cmp);
-        times.dedup();
-        let points = times.into_iter().map(|t| (t, value(figures, t))).collect();
+        let points =
+            returned(row, x, count).into_iter().map(|(t, share)| (t, value(figures, t, share))).collect();
         Curve { name: label(report, strategy), tone: Tone::Main(i), points }
     };
     rows.iter().enumerate().map(curve).collect()
