@@ -12,6 +12,7 @@ const ROUNDING: f64 = 1e-14;
 pub(super) const MISSED: f64 = 1e-9;
 /// What a mean may be off by and be called exact.
 const PRECISE: f64 = 1e-10;
+
 impl DependentJob {
     /// Mean return time; infinite when a job may never return or the tail is too heavy. Between bounds where the tail is so close
     /// to having no mean that times later than any float count.
