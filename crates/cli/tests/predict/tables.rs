@@ -19,9 +19,8 @@ fn every_dash_has_a_reason_below_its_table() {
         }
     };
     check(
-        &[&EIGHT[..], &["-s", "all", "-s", "batch:2+hedge:p95", "-s", "tree:2x4+race:2"]].concat(),
-        "extra requests, extra busy of batch:2+hedge:p95, tree:2x4+race:2: not computed for branches that follow one \
-         another.",
+        &[&EIGHT[..], &["-s", "all", "-s", "batch:2+hedge:p95+deadline:9s"]].concat(),
+        "extra requests, extra busy of batch:2+hedge:p95+deadline:9s: not computed for branches that follow one another.",
     );
     check(
         &["-n", "3", "-l", "pareto:xm=1s,alpha=0.4", "-s", "all", "-s", "race:2"],
