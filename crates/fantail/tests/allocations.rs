@@ -55,9 +55,9 @@ async fn a_job_after_another_one_of_like_branches_allocates_next_to_nothing() {
     for n in [1, 5, 8, 72, 1_000] {
         let fanout = guarded(n);
         let first = allocations(&fanout);
-        let counts = [allocations(&fanout), allocations(&fanout), allocations(&fanout)];
+        let counts: Vec<u64> = (0..32).map(|_| allocations(&fanout)).collect();
         println!("{n} branches: {first} allocations, then {counts:?}");
-        // Now and then the sketch meets a new octave of latencies.
+        // Now and then the sketch meets a new octave of latencies; there are not as many within seconds.
         assert!(counts.iter().min() <= Some(&2), "{n} branches: {counts:?}");
     }
 }
