@@ -8,7 +8,7 @@ use fantail_model::sim::{Client, Scenario};
 use http::Method;
 
 use crate::problem::{Fault, Problems};
-use crate::read;
+use crate::read::{self, HedgeRule};
 use crate::route::{Captures, Route};
 use crate::url::UrlTemplate;
 
@@ -98,6 +98,8 @@ pub struct BranchEntry {
     pub fit_error: Option<f64>,
     /// Those percentiles, as (probability, seconds); `None` for other laws and for mixtures.
     pub percentiles: Option<Arc<[(f64, f64)]>>,
+    /// What is stated of its copies. `None`: nothing, or that it has none.
+    pub hedge: Option<Arc<HedgeRule>>,
     /// The first of its copies that the deadline moved; `None` where it moved none.
     pub earlier: Option<EarlierCopy>,
     /// The URLs of its targets. Empty when it has none, as in a plan that is only predicted; otherwise as many as

@@ -28,6 +28,7 @@ pub use goal::Goal;
 pub use law::{StatedLaw, parse_law};
 pub use percentile::Percentile;
 pub use problem::{Problem, Problems};
+pub use read::HedgeRule;
 pub use rewrite::{RewriteError, like_branches, rewrite};
 pub use route::{Captures, Route};
 pub use short::{Shape, ShortForm};

@@ -5,6 +5,7 @@ mod staged;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::slice;
+use std::sync::Arc;
 
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Field, Plan, PlanErrors, PlanSpec, Time, WaitFor};
@@ -201,10 +202,12 @@ impl ShortForm {
     /// What does not fit the number of branches or their laws, like `first:9` of eight, each at its column; a shape.
     pub fn plan(&self, laws: &[StatedLaw]) -> Result<PlanEntry, Problems> {
         let plan = self.checked(laws).map_err(|faults| self.problems(faults))?;
+        let hedge = self.hedge().map(Arc::new);
         let entry = |StatedLaw { law, fit_error, percentiles }: &StatedLaw| BranchEntry {
             law: Some(law.clone()),
             fit_error: *fit_error,
             percentiles: percentiles.clone(),
+            hedge: hedge.clone(),
             earlier: self.earlier(law),
             targets: Vec::new(),
         };
@@ -259,12 +262,17 @@ impl ShortForm {
 
     /// The copy of a branch with this law that the deadline moves; `None` where it moves none.
     pub fn earlier(&self, law: &Law) -> Option<EarlierCopy> {
-        resolve(&HedgeRule::new(self.copies.clone()?), Some(law), self.deadline()).ok()?.earlier
+        resolve(&self.hedge()?, Some(law), self.deadline()).ok()?.earlier
+    }
+
+    /// What it states of copies.
+    pub fn hedge(&self) -> Option<HedgeRule> {
+        self.copies.clone().map(HedgeRule::new)
     }
 
     fn checked(&self, laws: &[StatedLaw]) -> Result<Plan, Vec<Fault>> {
         let deadline = self.deadline.as_ref().map(|at| at.value);
-        let rule = self.copies.clone().map(HedgeRule::new);
+        let rule = self.hedge();
         let mut faults: Vec<Fault> = self.shape.iter().map(predicted_only).collect();
         let mut branches = Vec::new();
         for (i, stated) in laws.iter().enumerate() {

@@ -367,3 +367,123 @@ fn long_words_are_folded_beside_their_figures() {
     assert_eq!(table.matches("one change").count(), 1, "{text}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
+
+/// What a row of like branches names: their number, law and short form.
+fn named(n: u32, law: &str, form: &str, change: &str) -> [String; 3] {
+    match change {
+        "half of the branches" => [n.div_ceil(2).to_string(), law.to_owned(), form.to_owned()],
+        "calls 10 % faster" => [n.to_string(), law.replace("=1s", "=0.9s"), form.to_owned()],
+        "sigma 0.1 less" => [n.to_string(), law.replace("sigma=0.6", "sigma=0.5"), form.to_owned()],
+        clause => {
+            let clause = clause.replace("deadline ", "deadline:").replace(' ', "");
+            let word = if clause.starts_with("first") { "all" } else { clause.split(':').next().unwrap() };
+            let others = form.split('+').filter(|other| !other.starts_with(word));
+            let form: Vec<&str> = others.chain([clause.as_str()]).collect();
+            [n.to_string(), law.to_owned(), form.join("+")]
+        }
+    }
+}
+
+/// That a row has the figures of a plan by itself.
+fn is_of(lever: &Value, alone: &Value, within: f64) {
+    for (got, expected) in
+        [(&lever["p99_s"], &alone["quantiles_s"]["p99"]), (&lever["complete"], &alone["complete"])]
+    {
+        let (got, expected) = (number(got), number(expected));
+        assert!((got / expected - 1.0).abs() < within, "{lever}: {got} is not {expected} of {alone}");
+    }
+}
+
+/// Copies that are stated by a percentile move with the deadline and the calls; a plan that would be refused is none.
+#[test]
+fn each_row_is_of_the_plan_that_its_words_name() {
+    let check = |n: u32, law: &str, form: &str, least: usize| {
+        let found = explained(&["-n", &n.to_string(), "-l", law, "-s", form]);
+        let levers = found["levers"].as_array().unwrap();
+        assert!(levers.len() >= least, "{form}: {found}");
+        // No words of a law say what an exponential one is with less spread.
+        let spread = |lever: &&Value| law.contains("sigma") || lever["change"] != "sigma 0.1 less";
+        for lever in levers.iter().filter(spread) {
+            let [n, law, other] = named(n, law, form, lever["change"].as_str().unwrap());
+            is_of(lever, &only(&["-n", &n, "-l", &law, "-s", &other]), 1e-7);
+        }
+    };
+    let law = EIGHT[3];
+    check(8, law, "all", 6);
+    check(8, law, "all+hedge:p95", 4);
+    check(8, law, "all+hedge:p95+deadline:2.5s", 4);
+    check(8, law, "all+hedge:p80+deadline:9s", 4);
+    check(8, law, "all+deadline:2s", 6);
+    check(8, law, "all+race:2+deadline:2s", 4);
+    check(1, law, "all+hedge:p95", 3);
+    check(1, law, "all+hedge:2.5s", 2);
+    check(8, law, "all+hedge:1.5s+deadline:2.6s", 4);
+    check(3, "exponential:mean=1s", "all+hedge:p95+deadline:3s", 3);
+}
+
+#[test]
+fn a_price_names_what_becomes_of_the_copies() {
+    let price = |args: &[&str], change: &str| {
+        let found = explained(args);
+        let lever =
+            found["levers"].as_array().unwrap().iter().find(|lever| lever["change"] == change).cloned();
+        lever.unwrap_or_else(|| panic!("no {change:?} in {found}"))["price"].as_str().unwrap().to_owned()
+    };
+    let three = |form: &'static str| ["-n", "3", "-l", "exponential:mean=1s", "-s", form];
+    // The copy is due when 3 s less ln 2 s have passed, which exp(-(3 - ln 2)) of the calls take: 0.0996.
+    let later = price(&three("hedge:p95+deadline:3s"), "deadline 3.75 s");
+    assert_eq!(later, "a longer wait; +5.0 % requests, not +10.0 %");
+    assert_eq!(price(&three("hedge:p95"), "calls 10 % faster"), "faster calls");
+}
+
+/// A percentile and a time that fall together do so for one deadline only.
+#[test]
+fn the_copies_of_a_file_are_stated_anew_under_a_change() {
+    let folder = Folder::new();
+    let plan = "\
+[plan.a]
+deadline = \"2.5s\"
+hedge = { after = \"p95\", extra = \"100%\" }
+[plan.a.defaults]
+repeatable = true
+latency = \"lognormal:median=1s,sigma=0.6\"
+[plan.a.branch]
+x = {}
+y = { hedge = { after = \"1.5s\" } }
+";
+    let found = explained(&[&folder.file("plan.toml", plan)]);
+    let levers = found["levers"].as_array().unwrap();
+    let mut deadlines = 0;
+    for lever in levers {
+        let change = lever["change"].as_str().unwrap();
+        let other = match change.strip_prefix("deadline ") {
+            Some(deadline) => plan.replace("2.5s", &deadline.replace(' ', "")),
+            None if change == "sigma 0.1 less" => plan.replace("sigma=0.6", "sigma=0.5"),
+            None if change == "calls 10 % faster" => plan.replace("median=1s", "median=0.9s"),
+            None => continue,
+        };
+        deadlines += usize::from(change.starts_with("deadline"));
+        is_of(lever, &only(&[&folder.file("other.toml", &other)]), 1e-7);
+    }
+    assert_eq!((deadlines, levers.len()), (1, 4), "{found}");
+}
+
+/// Its figures would be those of a budget that always has credit. A race takes nothing of it.
+#[test]
+fn a_change_whose_copies_the_budget_does_not_pay_for_is_no_row() {
+    let folder = Folder::new();
+    let changes = |extra: &str| -> Vec<String> {
+        let plan = format!(
+            "[plan.a]\ndeadline = \"3.8s\"\nhedge = {{ after = \"p95\", extra = \"{extra}\" }}\n\
+             [plan.a.defaults]\nrepeatable = true\nlatency = \"lognormal:median=1s,sigma=0.6\"\n\
+             [plan.a.branch]\nx = {{}}\ny = {{ hedge = {{ race = 2 }} }}\n"
+        );
+        let found = explained(&[&folder.file("plan.toml", &plan)]);
+        let levers = found["levers"].as_array().unwrap().iter();
+        levers.map(|lever| lever["change"].as_str().unwrap().to_owned()).collect()
+    };
+    let sooner = "deadline 3.04 s".to_owned();
+    assert!(changes("100%").contains(&sooner), "{:?}", changes("100%"));
+    let paid = changes("5%");
+    assert!(!paid.contains(&sooner) && paid.contains(&"calls 10 % faster".to_owned()), "{paid:?}");
+}

@@ -1,6 +1,7 @@
 //! From what is stated to checked plans, with the core's errors at the places that they are about.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use fantail_core::{
     BranchSpec, BudgetSpec, Field, LiveDelaySpec, Plan, PlanError, PlanErrors, PlanSpec, Time, WaitFor,
@@ -108,6 +109,7 @@ fn list(
         }
         let mut urls_are_right = true;
         let stated = group.keys.latency.as_ref().map(|at| &at.value);
+        let hedge = rule(draft, group).cloned().map(Arc::new);
         for (name, i) in group.names.iter() {
             let targets = if urls_are_right { targets(reader, draft, group, &name, i) } else { None };
             urls_are_right = targets.is_some();
@@ -115,6 +117,7 @@ fn list(
                 law: stated.map(|stated| stated.law.clone()),
                 fit_error: stated.and_then(|stated| stated.fit_error),
                 percentiles: stated.and_then(|stated| stated.percentiles.clone()),
+                hedge: hedge.clone(),
                 earlier: earlier.clone(),
                 targets: targets.unwrap_or_default(),
             });
@@ -386,7 +389,7 @@ impl Places<'_, '_> {
             "failover" => span(keys.failover.as_ref()).or_else(|| span(self.draft.failover.as_ref())),
             "hedge" => rule.map(|rule| rule.copies.span.clone()),
             "min_useful" => rule.and_then(|rule| span(rule.min_useful.as_ref())),
-            "distinct" => rule.and_then(|rule| rule.distinct.clone()),
+            "distinct" => rule.and_then(|rule| span(rule.distinct.as_ref())),
             _ => None,
         }
     }

@@ -1,7 +1,6 @@
 //! `hedge = …`: what it states, and the delays that follow from it for a branch.
 
 use std::fmt;
-use std::ops::Range;
 
 use fantail_core::plan::{MAX_COPIES, PPM};
 use fantail_core::{BudgetSpec, Hedge, LiveDelaySpec, Quantile, Time};
@@ -15,7 +14,7 @@ use crate::percentile::{Percentile, looks_like_percentile, percentile};
 use crate::problem::Fault;
 
 /// When a copy is due.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum After {
     /// As late as a percentile of the primary's latency.
     Percentile(Percentile),
@@ -24,7 +23,7 @@ pub(crate) enum After {
 }
 
 /// The copies beside the primary.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Copies {
     /// So many attempts at once, the primary among them.
     Race(usize),
@@ -32,20 +31,42 @@ pub(crate) enum Copies {
     After(Vec<At<After>>),
 }
 
-/// What is stated of copies.
-#[derive(Clone, Debug)]
-pub(crate) struct HedgeRule {
+/// What is stated of a branch's copies: percentiles, times, or a race. When they are due follows from the law of an attempt
+/// and the deadline.
+///
+/// ```
+/// use fantail_core::Time;
+/// use fantail_planfile::{ShortForm, parse_law};
+///
+/// let law = parse_law("lognormal:median=1s,sigma=0.6")?.law;
+/// let rule = ShortForm::parse("hedge:p95")?.hedge().expect("it states copies");
+/// let due = |deadline| Some(rule.resolve(&law, deadline)?.delays[0].to_string());
+/// assert_eq!(due(None).as_deref(), Some("2.682937231s"));
+/// assert_eq!(due(Some(Time::from_millis(2_500))).as_deref(), Some("1.5s"));
+/// assert_eq!(due(Some(Time::from_secs(1))), None);
+/// # Ok::<(), fantail_planfile::Problems>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct HedgeRule {
     pub(crate) copies: At<Copies>,
     pub(crate) warming: Option<Time>,
     pub(crate) floor: Option<At<Time>>,
     pub(crate) cap: Option<Time>,
     pub(crate) min_useful: Option<At<Time>>,
-    pub(crate) distinct: Option<Range<usize>>,
+    pub(crate) distinct: Option<At<bool>>,
 }
 
 impl HedgeRule {
     pub(crate) fn new(copies: At<Copies>) -> HedgeRule {
         HedgeRule { copies, warming: None, floor: None, cap: None, min_useful: None, distinct: None }
+    }
+
+    /// The copies of a branch whose attempts have the latency `law` and which must answer by `deadline`; `None` where a plan
+    /// that stated so would be refused: a copy would never be sent, or before one that is stated earlier.
+    pub fn resolve(&self, law: &Law, deadline: Option<Time>) -> Option<Hedge> {
+        let hedge = resolve(self, Some(law), deadline).ok()?.hedge;
+        let in_time = deadline.is_none_or(|deadline| hedge.min_useful <= deadline);
+        (in_time && hedge.delays.is_sorted()).then_some(hedge)
     }
 }
 
@@ -146,7 +167,7 @@ fn rule(reader: &mut Reader<'_>, entry: &Entry<'_>, table: &mut Table<'_>) -> Op
         floor,
         cap: cap.map(|at| at.value),
         min_useful,
-        distinct: distinct.filter(|at| at.value).map(|at| at.span),
+        distinct: distinct.filter(|at| at.value),
     })
 }
 

@@ -11,7 +11,8 @@ mod scenario;
 mod stages;
 mod syntax;
 
-pub(crate) use hedge::{After, Copies, HedgeRule, race, resolve};
+pub use hedge::HedgeRule;
+pub(crate) use hedge::{After, Copies, race, resolve};
 pub(crate) use reader::{At, time_error};
 
 use std::collections::BTreeMap;

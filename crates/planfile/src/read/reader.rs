@@ -18,6 +18,13 @@ pub(crate) struct At<T> {
     pub(crate) span: Range<usize>,
 }
 
+/// Of values, wherever they are stated.
+impl<T: PartialEq> PartialEq for At<T> {
+    fn eq(&self, other: &At<T>) -> bool {
+        self.value == other.value
+    }
+}
+
 /// A key with its value.
 pub(crate) struct Entry<'a> {
     pub(crate) key: &'a str,

@@ -4,12 +4,13 @@ mod bounds;
 mod shapes;
 mod traps;
 
-use fantail_core::{Plan, Time, WaitFor};
+use fantail_core::plan::PPM;
+use fantail_core::{Hedge, Plan, Time, WaitFor};
 use fantail_model::{Cancellation, Change, Dependence, Figure, Group, GroupedPlan, Level};
-use fantail_planfile::ShortForm;
+use fantail_planfile::{HedgeRule, ShortForm};
 
 use super::report::Figures;
-use super::request::Fitted;
+use super::request::Origin;
 use super::solved::Solved;
 use crate::number;
 
@@ -59,34 +60,54 @@ pub struct Trap {
 
 /// What is explained.
 pub(super) struct Subject<'a> {
-    pub(super) plan: &'a GroupedPlan,
+    pub(super) plan: GroupedPlan,
     /// What its attempts share.
     pub(super) shares: Dependence,
     pub(super) figures: &'a Figures,
     /// The plan as a file states it.
     pub(super) stated: Option<&'a Plan>,
     /// The group of each of its branches.
-    pub(super) group_of: &'a [usize],
+    pub(super) group_of: Vec<usize>,
     pub(super) wait_for: WaitFor,
-    /// For each group, the percentiles that its law was fitted to.
-    pub(super) percentiles: &'a [Fitted],
+    /// For each group, what its law and copies follow from.
+    pub(super) origins: Vec<Origin>,
     /// The short form, where its branches follow one another.
     pub(super) shaped: Option<&'a ShortForm>,
 }
 
 impl Subject<'_> {
-    /// Another plan in the same world.
+    /// Another plan, group by group, its copies as they are stated: due when they are under its laws and deadlines. `None` where
+    /// such a plan is refused, or has no exact law.
     fn solve(&self, plan: &GroupedPlan) -> Option<Solved> {
-        match self.shaped {
-            Some(form) => shapes::solve(form, plan),
-            None => Solved::counted(plan, self.shares).ok(),
+        let mut plan = plan.clone();
+        if self.plan.has_copies() {
+            for (group, origin) in plan.groups.iter_mut().zip(&self.origins) {
+                let Some(rule) = origin.hedge.as_ref().filter(|_| !group.delays.is_empty()) else { continue };
+                *group = with_copies(group, rule)?;
+            }
         }
+        match self.shaped {
+            Some(form) => shapes::solve(form, &plan),
+            None => Solved::counted(&plan, self.shares).ok().filter(|law| self.affords(&plan, law)),
+        }
+    }
+
+    /// Whether the hedge budget, where a file states one, pays for the copies of another plan.
+    fn affords(&self, plan: &GroupedPlan, law: &Solved) -> bool {
+        let Some(stated) = self.stated else { return true };
+        let share = f64::from(stated.hedge_budget().share) / f64::from(PPM);
+        // Those of a race take nothing of it, and are always sent.
+        let race = |group: &Group| group.delays.iter().filter(|delay| **delay == 0.0).count() as f64;
+        let races: f64 = plan.groups.iter().map(|group| group.count as f64 * race(group)).sum();
+        let due = law.extra_requests().map(|extra| extra - races / plan.n() as f64);
+        // As many may be due as a percentile in whole nanoseconds makes it.
+        !plan.has_copies() || due.is_some_and(|due| due <= share * (1.0 + 1e-6))
     }
 
     /// How many branches of a group may be called twice; all, where no file says otherwise.
     fn repeatable(&self, group: usize) -> u64 {
         let Some(plan) = self.stated else { return self.plan.groups[group].count };
-        let branches = plan.branches().iter().zip(self.group_of);
+        let branches = plan.branches().iter().zip(&self.group_of);
         branches.filter(|(branch, of)| **of == group && branch.repeatable).count() as u64
     }
 
@@ -96,6 +117,44 @@ impl Subject<'_> {
         base.p99.value >= self.plan.deadline
             || base.complete.value < 0.99 && self.plan.groups.iter().any(bounded)
     }
+}
+
+/// A group with the copies that are stated for it; `None` where such a plan is refused.
+fn with_copies(group: &Group, rule: &HedgeRule) -> Option<Group> {
+    let deadline = match group.deadline {
+        f64::INFINITY => None,
+        seconds => Some(Time::from_secs_f64(seconds).ok()?),
+    };
+    let Hedge { delays, min_useful, .. } = rule.resolve(&group.law, deadline)?;
+    let delays = delays.into_iter().map(Time::as_secs_f64).collect();
+    Some(Group { delays, min_useful: min_useful.as_secs_f64(), ..group.clone() })
+}
+
+/// A plan whose branches are in one group only where their copies are stated alike: those may be due at the same time now, and
+/// not under another deadline. Also the group of each branch that is listed, and the origin of each group.
+pub(super) fn apart(
+    plan: &GroupedPlan,
+    mut group_of: Vec<usize>,
+    origins: Vec<Origin>,
+) -> (GroupedPlan, Vec<usize>, Vec<Origin>) {
+    if group_of.is_empty() {
+        let all = origins.into_iter().next().unwrap_or_default();
+        return (plan.clone(), group_of, vec![all; plan.groups.len()]);
+    }
+    let (mut groups, mut of_groups): (Vec<Group>, Vec<Origin>) = (Vec::new(), Vec::new());
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); plan.groups.len()];
+    for (group, origin) in group_of.iter_mut().zip(origins) {
+        let (whole, parts) = (&plan.groups[*group], &mut parts[*group]);
+        let part = parts.iter().copied().find(|part| of_groups[*part].hedge == origin.hedge);
+        *group = part.unwrap_or_else(|| {
+            parts.push(groups.len());
+            groups.push(Group { count: 0, ..whole.clone() });
+            of_groups.push(origin);
+            groups.len() - 1
+        });
+        groups[*group].count += 1;
+    }
+    (GroupedPlan { groups, ..*plan }, group_of, of_groups)
 }
 
 /// `None` where an integral fails.
@@ -145,18 +204,10 @@ fn levers(subject: &Subject<'_>, base: Readout) -> Vec<Lever> {
 
 /// What the plan could do: copies, a barrier that spares some, a deadline.
 fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
-    let plan = subject.plan;
+    let plan = &subject.plan;
     let mut levers = Vec::new();
-    if plan.groups.iter().all(|group| group.delays.is_empty()) {
-        levers.extend(with_copies("hedge:p95", subject, |group| {
-            let p95 = group.law.quantile(above(0.05));
-            let left = group.law.quantile(Level::MEDIAN);
-            let fits = p95.is_finite() && p95 + left <= group.deadline.min(plan.deadline);
-            fits.then(|| Group { delays: vec![p95], min_useful: left, ..group.clone() })
-        }));
-        levers.extend(with_copies("race:2", subject, |group| {
-            Some(Group { delays: vec![0.0], ..group.clone() })
-        }));
+    if !plan.has_copies() {
+        levers.extend(["hedge:p95", "race:2"].into_iter().filter_map(|copies| copied(copies, subject)));
     }
     let n = plan.n();
     if plan.k == n && n > 1 {
@@ -169,20 +220,23 @@ fn of_the_plan(subject: &Subject<'_>) -> Vec<Lever> {
             format!("{} of {}, whichever", number::count(spared, "answer", "answers"), number::grouped(n))
         }));
     }
-    let deadline = subject.figures.law.all_but(0.05);
-    if plan.deadline.is_infinite() && deadline.is_finite() {
-        let cut = GroupedPlan { deadline, ..plan.clone() };
+    if plan.deadline.is_infinite()
+        && let Some(deadline) = bounds::stated(subject.figures.law.all_but(0.05))
+        && let Some(cut) = bounds::with_deadline(plan, deadline)
+    {
         let name = format!("deadline:{}", number::duration(deadline).replace(' ', ""));
         levers.extend(lever(name, subject, &cut, bounds::losses));
     }
     levers
 }
 
-/// The plan with copies in every group that can have them.
-fn with_copies(name: &str, subject: &Subject<'_>, copies: impl Fn(&Group) -> Option<Group>) -> Option<Lever> {
-    let plan = subject.plan;
+/// The plan with the copies of a short form in every group that can have them.
+fn copied(name: &str, subject: &Subject<'_>) -> Option<Lever> {
+    let plan = &subject.plan;
+    let rule = ShortForm::parse(name).ok()?.hedge()?;
     let with = |(index, group): (usize, &Group)| {
-        let copied = copies(group).map(|copied| Group { count: subject.repeatable(index), ..copied });
+        let copied =
+            with_copies(group, &rule).map(|copied| Group { count: subject.repeatable(index), ..copied });
         let rest = group.count - copied.as_ref().map_or(0, |copied| copied.count);
         copied.into_iter().chain([Group { count: rest, ..group.clone() }]).filter(|group| group.count > 0)
     };
@@ -205,13 +259,27 @@ fn lever(
     price: impl Fn(&Solved) -> String,
 ) -> Option<Lever> {
     let law = subject.solve(plan)?;
-    Some(Lever { change, readout: readout(&law)?, price: price(&law) })
+    Some(Lever { change, readout: readout(&law)?, price: with_requests(price(&law), subject, &law) })
+}
+
+/// A price, with that of copies where a change makes them much more or fewer.
+fn with_requests(price: String, subject: &Subject<'_>, law: &Solved) -> String {
+    /// As a share of the larger number, and of the branches.
+    const MUCH: f64 = 0.25;
+    const LEAST: f64 = 1e-3;
+    let before = subject.figures.prices.as_ref().ok().filter(|_| subject.plan.has_copies());
+    let (Some(before), Some(now)) = (before, law.extra_requests()) else { return price };
+    let before = before.extra_requests.value;
+    if (now - before).abs() <= (MUCH * now.max(before)).max(LEAST) {
+        return price;
+    }
+    format!("{price}; {} requests, not {}", number::change(now), number::change(before))
 }
 
 /// What could be other about the calls: less spread, less time, fewer of them.
 fn of_the_world(subject: &Subject<'_>) -> Vec<Lever> {
     let lever = |change: Change| {
-        let (plan, _) = change.apply(subject.plan, subject.shares).ok()??;
+        let (plan, _) = change.apply(&subject.plan, subject.shares).ok()??;
         let (name, price) = match change {
             Change::PlusSigma(_) => ("sigma 0.1 less", "calls that vary less"),
             Change::TimesMedian(_) => ("calls 10 % faster", "faster calls"),

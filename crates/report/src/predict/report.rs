@@ -7,7 +7,7 @@ use fantail_model::{
 };
 use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
 
-use super::explain::{Explanation, Subject, explanation};
+use super::explain::{Explanation, Subject, apart, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated, Words};
 use super::simulated::{Effort, Play, Simulated};
 use super::solved::Solved;
@@ -308,29 +308,25 @@ struct Asked<'a> {
 
 fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
     let Asked { percentiles, asserts, shares, effort, play, explain } = *asked;
-    let Stated { point, plan, shape, wait_for, percentiles: fitted, .. } = stated;
+    let Stated { point, plan, shape, wait_for, origins, .. } = stated;
     let mut shaped = None;
-    let (description, listed, plan, group_of, fitted, law) = match plan {
+    let (description, listed, plan, group_of, law) = match plan {
         Branches::Staged(plan, staged, form) => {
             let law = Ok(Solved::staged(kept.job(&staged), &plan));
-            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
             shaped = Some(form);
-            (None, None, plan, Vec::new(), fitted, law)
+            (None, None, plan, Vec::new(), law)
         }
         Branches::Counted(plan) => {
             let law = Solved::counted(&plan, shares);
-            let fitted = vec![fitted.into_iter().next().flatten(); plan.groups.len()];
-            (None, None, plan, Vec::new(), fitted, law)
+            (None, None, plan, Vec::new(), law)
         }
         Branches::Listed { plan, laws, grouped, group_of } => {
             let description = match point {
                 Some(Point::Deadline(_)) => describe::plan_with(&plan, Some("as below")),
                 _ => describe::plan(&plan),
             };
-            let mut of_group = vec![None; grouped.groups.len()];
-            group_of.iter().zip(fitted).for_each(|(group, percentiles)| of_group[*group] = percentiles);
             let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
-            (Some(text::printable(&description)), Some((plan, laws)), grouped, group_of, of_group, law)
+            (Some(text::printable(&description)), Some((plan, laws)), grouped, group_of, law)
         }
     };
     // One branch after another: the last ones are not called once there are answers enough.
@@ -351,10 +347,10 @@ fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
         });
     let explained = outlook.as_ref().ok().filter(|figures| explain && figures.not_exact.is_empty());
     let explanation = explained.and_then(|figures| {
-        let (group_of, percentiles, plan) = (&group_of[..], &fitted[..], &plan);
+        let (plan, group_of, origins) = apart(&plan, group_of, origins);
         let stated = listed.as_ref().map(|(plan, _)| &**plan);
         let shaped = shaped.as_deref();
-        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, percentiles, shaped })
+        explanation(&Subject { plan, shares, figures, stated, group_of, wait_for, origins, shaped })
     });
     Strategy {
         name: stated.name,

@@ -7,8 +7,8 @@ use fantail_core::{Plan, Time, WaitFor};
 use fantail_model::sim::Scenario;
 use fantail_model::{Dependence, GroupedPlan, Law, StagedPlan};
 use fantail_planfile::{
-    Config, EarlierCopy, Goal, Overrides, Percentile, PlanEntry, Problem, Problems, Shape, ShortForm,
-    StatedLaw, Sweep, parse_law,
+    BranchEntry, Config, EarlierCopy, Goal, HedgeRule, Overrides, Percentile, PlanEntry, Problem, Problems,
+    Shape, ShortForm, StatedLaw, Sweep, parse_law,
 };
 
 use super::simulated::Effort;
@@ -131,8 +131,14 @@ impl Point {
     }
 }
 
-/// The percentiles that a law was fitted to, as (probability, seconds), if it was.
-pub(super) type Fitted = Option<Arc<[(f64, f64)]>>;
+/// What a branch's law and copies follow from.
+#[derive(Clone, Default)]
+pub(super) struct Origin {
+    /// The percentiles that its law was fitted to, as (probability, seconds), if it was.
+    pub(super) percentiles: Option<Arc<[(f64, f64)]>>,
+    /// What is stated of its copies.
+    pub(super) hedge: Option<Arc<HedgeRule>>,
+}
 
 /// A plan with what names it.
 pub(super) struct Stated {
@@ -150,8 +156,8 @@ pub(super) struct Stated {
     pub(super) fit_error: Option<f64>,
     /// The first copy that the deadline moved.
     pub(super) earlier: Option<EarlierCopy>,
-    /// The percentiles that a law was fitted to: of all branches that are counted, or of each that is listed.
-    pub(super) percentiles: Vec<Fitted>,
+    /// Of all branches that are counted, or of each that is listed.
+    pub(super) origins: Vec<Origin>,
     /// The world of its file, where that states one.
     pub(super) scenario: Option<Arc<Scenario>>,
 }
@@ -243,7 +249,10 @@ fn short(faults: &mut Faults, setting: &Setting, words: &Words) -> Vec<Stated> {
                     wait_for: form.wait_for(),
                     fit_error: law.fit_error,
                     earlier: at_point.earlier(&law.law),
-                    percentiles: vec![law.percentiles.clone()],
+                    origins: vec![Origin {
+                        percentiles: law.percentiles.clone(),
+                        hedge: form.hedge().map(Arc::new),
+                    }],
                     scenario: None,
                 }),
                 // What is wrong at one point mostly is at the next.
@@ -451,10 +460,14 @@ fn stated(entry: PlanEntry, file: &str, point: Option<Point>) -> Result<Stated, 
         wait_for: entry.plan.wait_for(),
         fit_error: entry.branches.iter().filter_map(|branch| branch.fit_error).reduce(f64::max),
         earlier: entry.branches.iter().find_map(|branch| branch.earlier.clone()),
-        percentiles: entry.branches.iter().map(|branch| branch.percentiles.clone()).collect(),
+        origins: entry.branches.iter().map(origin).collect(),
         plan: Branches::Listed { plan: Box::new(entry.plan), laws, grouped, group_of },
         scenario: None,
     })
+}
+
+fn origin(branch: &BranchEntry) -> Origin {
+    Origin { percentiles: branch.percentiles.clone(), hedge: branch.hedge.clone() }
 }
 
 /// The branches that state no law.

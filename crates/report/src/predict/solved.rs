@@ -199,6 +199,16 @@ impl Solved {
         }
     }
 
+    /// Copies per primary, where they are known without an integral over time.
+    pub(super) fn extra_requests(&self) -> Option<f64> {
+        match self {
+            Solved::Job(law) => Some(law.extra_requests()),
+            Solved::Dependent { job, .. } => job.extra_requests().ok(),
+            Solved::Staged { prices, .. } => Some(prices.as_ref().ok()?.extra_requests.value),
+            Solved::Simulated(_) => None,
+        }
+    }
+
     /// P(a job meets a branch among that branch's slowest `share`), where branches are slow together.
     pub(super) fn meets_slow_branch(&self, share: f64) -> Option<f64> {
         match self {

@@ -17,7 +17,7 @@ const CUT: f64 = 0.05;
 /// Each kind of bound that the plan has, moved: later where jobs are cut, so that they lack answers for want of time,
 /// else sooner.
 pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> {
-    let plan = subject.plan;
+    let plan = &subject.plan;
     let price = |law: &Solved| if cut.is_some() { "a longer wait".to_owned() } else { losses(law) };
     let mut levers = Vec::new();
     if plan.deadline.is_finite() {
@@ -26,19 +26,24 @@ pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> 
             Some(_) => plan.deadline * LATER,
             None => plan.deadline * SOONER,
         };
-        let moved = with_deadline(plan, deadline);
-        levers.extend(lever(format!("deadline {}", number::duration(deadline)), subject, &moved, price));
+        if let Some(deadline) = stated(deadline)
+            && let Some(moved) = with_deadline(plan, deadline)
+        {
+            levers.extend(lever(format!("deadline {}", number::duration(deadline)), subject, &moved, price));
+        }
     }
     if subject.shaped.is_some() {
         return levers;
     }
     // The same for the bound of one call.
-    let moved_to = |group: &Group, own: f64| match cut {
-        Some(_) if group.law.survival(own) > CUT => {
-            group.law.quantile(above(CUT)).min(Time::LONGEST.as_secs_f64()).max(own * LATER)
-        }
-        Some(_) => own * LATER,
-        None => own * SOONER,
+    let moved_to = |group: &Group, own: f64| {
+        stated(match cut {
+            Some(_) if group.law.survival(own) > CUT => {
+                group.law.quantile(above(CUT)).min(Time::LONGEST.as_secs_f64()).max(own * LATER)
+            }
+            Some(_) => own * LATER,
+            None => own * SOONER,
+        })
     };
     let own = |group: &Group| Some(group.deadline).filter(|own| own.is_finite() && *own < plan.deadline);
     levers.extend(moved(
@@ -46,8 +51,8 @@ pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> 
         "deadline",
         own,
         |group, own| {
-            let deadline = moved_to(group, own).min(plan.deadline);
-            (deadline, Group { deadline, ..group.clone() })
+            let deadline = moved_to(group, own)?.min(plan.deadline);
+            Some((deadline, Group { deadline, ..group.clone() }))
         },
         price,
     ));
@@ -57,27 +62,35 @@ pub(super) fn levers(subject: &Subject<'_>, cut: Option<Readout>) -> Vec<Lever> 
         "attempt timeout",
         timeout,
         |group, own| {
-            let attempt_timeout = moved_to(group, own);
-            (attempt_timeout, Group { attempt_timeout, ..group.clone() })
+            let attempt_timeout = moved_to(group, own)?;
+            Some((attempt_timeout, Group { attempt_timeout, ..group.clone() }))
         },
         price,
     ));
     levers
 }
 
-/// The plan with another deadline of the job; branches that follow it go on to do so.
-fn with_deadline(plan: &GroupedPlan, deadline: f64) -> GroupedPlan {
+/// A time as a row shows it, so that the row is of the plan that it names; `None` where no plan may state it.
+pub(super) fn stated(seconds: f64) -> Option<f64> {
+    number::duration(seconds).parse().ok().map(Time::as_secs_f64)
+}
+
+/// The plan with another deadline of the job; branches that follow it go on to do so. `None` where those of others would come
+/// after it, which is refused.
+pub(super) fn with_deadline(plan: &GroupedPlan, deadline: f64) -> Option<GroupedPlan> {
+    let follows = |group: &Group| group.deadline >= plan.deadline;
     let group = |group: &Group| {
-        let own = if group.deadline < plan.deadline { group.deadline.min(deadline) } else { deadline };
-        Group { deadline: own, ..group.clone() }
+        let own = if follows(group) { deadline } else { group.deadline };
+        (own <= deadline).then(|| Group { deadline: own, ..group.clone() })
     };
-    GroupedPlan { groups: plan.groups.iter().map(group).collect(), deadline, ..*plan }
+    let groups = plan.groups.iter().map(group).collect::<Option<_>>()?;
+    Some(GroupedPlan { groups, deadline, ..*plan })
 }
 
 /// When nearly all jobs have returned if the latest of deadlines ends them.
 fn returned(subject: &Subject<'_>) -> f64 {
-    let uncut = with_deadline(subject.plan, Time::LONGEST.as_secs_f64());
-    subject.solve(&uncut).map_or(0.0, |law| law.all_but(CUT))
+    let uncut = with_deadline(&subject.plan, Time::LONGEST.as_secs_f64());
+    uncut.and_then(|uncut| subject.solve(&uncut)).map_or(0.0, |law| law.all_but(CUT))
 }
 
 /// The plan with one kind of bound moved in every group that has it.
@@ -85,14 +98,14 @@ fn moved(
     subject: &Subject<'_>,
     what: &str,
     bound: impl Fn(&Group) -> Option<f64>,
-    change: impl Fn(&Group, f64) -> (f64, Group),
+    change: impl Fn(&Group, f64) -> Option<(f64, Group)>,
     price: impl Fn(&Solved) -> String,
 ) -> Option<Lever> {
     let mut plan = subject.plan.clone();
     let (mut bounds, mut groups) = (Vec::new(), Vec::new());
     for (index, group) in plan.groups.iter_mut().enumerate() {
         let Some(own) = bound(group) else { continue };
-        let (to, other) = change(group, own);
+        let (to, other) = change(group, own)?;
         *group = other;
         bounds.push(to);
         groups.push(index);

@@ -4,7 +4,7 @@ use fantail_core::Time;
 use fantail_model::{GroupedPlan, Method};
 use fantail_planfile::{Shape, ShortForm, StatedLaw};
 
-use super::{Lever, Subject, Trap, above, readout};
+use super::{Lever, Subject, Trap, above, readout, with_requests};
 use crate::number;
 use crate::predict::solved::Solved;
 
@@ -36,7 +36,7 @@ pub(super) fn solve(form: &ShortForm, plan: &GroupedPlan) -> Option<Solved> {
 
 /// More calls at a time, and copies where there are none.
 pub(super) fn levers(subject: &Subject<'_>, form: &ShortForm) -> Vec<Lever> {
-    let plan = subject.plan;
+    let plan = &subject.plan;
     let mut others: Vec<(String, String, Option<Solved>)> = Vec::new();
     let at_a_time = |count: u64| format!("{} at a time", number::count(count, "call", "calls"));
     let n = plan.n();
@@ -63,7 +63,8 @@ pub(super) fn levers(subject: &Subject<'_>, form: &ShortForm) -> Vec<Lever> {
         }
     }
     let lever = |(change, price, law): (_, _, Option<Solved>)| {
-        Some(Lever { change, readout: readout(&law?)?, price })
+        let law = law?;
+        Some(Lever { change, readout: readout(&law)?, price: with_requests(price, subject, &law) })
     };
     others.into_iter().filter_map(lever).collect()
 }

@@ -118,7 +118,7 @@ fn late_copies(subject: &Subject<'_>) -> Vec<Trap> {
 pub(super) fn names(subject: &Subject<'_>, groups: &[usize]) -> Option<String> {
     /// A plan may have a million branches.
     const MOST: usize = 3;
-    let branches = subject.stated?.branches().iter().zip(subject.group_of);
+    let branches = subject.stated?.branches().iter().zip(&subject.group_of);
     let of_groups: Vec<&Branch> =
         branches.filter(|(_, group)| groups.contains(group)).map(|(branch, _)| branch).collect();
     let mut names: Vec<String> =
@@ -181,9 +181,9 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
     let (fitted, complete) =
         (subject.figures.law.quantile(far).ok()?.value, readout(&subject.figures.law)?.complete.value);
     let last = subject
-        .percentiles
+        .origins
         .iter()
-        .flatten()
+        .filter_map(|origin| origin.percentiles.as_deref())
         .flat_map(|points| points.iter())
         .map(|(p, _)| *p)
         .fold(0.0, f64::max);
@@ -235,8 +235,8 @@ const FAMILIES: [(&str, &str); 2] = [("loglogistic", "log-logistic"), ("weibull"
 fn rival(subject: &Subject<'_>, family: &str) -> Option<GroupedPlan> {
     let mut plan = subject.plan.clone();
     let mut changed = false;
-    for (group, percentiles) in plan.groups.iter_mut().zip(subject.percentiles) {
-        let Some(percentiles) = percentiles else { continue };
+    for (group, origin) in plan.groups.iter_mut().zip(&subject.origins) {
+        let Some(percentiles) = &origin.percentiles else { continue };
         let rivals = Law::rivals_through(percentiles).ok()?;
         group.law = rivals.into_iter().map(|fit| fit.law).find(|law| law.to_string().starts_with(family))?;
         changed = true;
