@@ -149,6 +149,44 @@ fn single_jobs_are_shown_as_lanes() {
     fails(&[&args[..], &["-f", "json"]].concat(), 2, "expected --trace-svg FILE.svg");
 }
 
+/// The numbers of the jobs shown, and a figure of the table that one of them has as its time.
+#[track_caller]
+fn shows(jobs: &str, trace: &str, figure: &str, expected: usize) {
+    let text = succeeds(&["simulate", "-n", "8", "-l", "exponential:mean=1s", "-j", jobs, "--trace", trace]);
+    let shown: Vec<u64> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("all, job ")?.split_once(':')?.0.parse().ok())
+        .collect();
+    assert_eq!(shown.len(), expected, "{text}");
+    assert!(shown.iter().all(|job| *job < jobs.parse().unwrap()), "{text}");
+    let row = text.lines().find_map(|line| line.strip_prefix(figure)).unwrap();
+    let time = row.split('(').next().unwrap().trim();
+    assert!(text.contains(&format!("complete after {time};")), "no {time} in:\n{text}");
+}
+
+#[test]
+fn jobs_shown_are_of_the_run() {
+    shows("1", "20", "worst", 1);
+    shows("10", "2", "p50", 2);
+    shows("10", "2", "p99 ", 2);
+    shows("101", "1", "p99 ", 1);
+}
+
+#[test]
+fn a_job_of_many_branches_shows_the_slowest() {
+    let args = ["simulate", "-n", "100000", "-l", "exponential:mean=1s", "-j", "101", "--trace", "1"];
+    let text = succeeds(&args);
+    for expected in ["of the first 100: complete", "\n  … and 99,980 more attempts\n"] {
+        assert!(text.contains(expected), "no {expected:?} in:\n{text}");
+    }
+    let lanes: Vec<&str> = text.lines().filter(|line| line.contains("█")).collect();
+    assert_eq!(lanes.len(), 20, "{text}");
+    // The one that held the job is among them, over its whole width.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let holder = words[words.iter().position(|word| *word == "held").unwrap() - 1];
+    assert!(lanes.iter().any(|lane| lane.trim().starts_with(holder)), "no {holder} in:\n{text}");
+}
+
 #[test]
 fn what_cannot_be_simulated_is_said() {
     fails(&["simulate"], 2, "simulate what?");

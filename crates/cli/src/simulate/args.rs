@@ -57,8 +57,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Show so many single jobs of each plan, 1 to 20, from the median to p99: what each attempt did, and who held the
-    /// barrier.
+    /// Show so many single jobs of each plan, 1 to 20, from the median to p99, chosen from the first 10,000 at most: what
+    /// each attempt did, and who held the barrier.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
     pub(crate) trace: Option<u8>,
 

@@ -1,6 +1,9 @@
 //! `--trace`: single jobs as lanes, one for each attempt, and what held the barrier.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::ops::Range;
 
 use fantail_core::Time;
 use fantail_core::job::{AttemptId, Failure, Verdict};
@@ -16,6 +19,8 @@ pub(super) struct Job {
     pub(super) title: String,
     pub(super) elapsed: Time,
     pub(super) lanes: Vec<Lane>,
+    /// Attempts without a lane; empty when there are none.
+    pub(super) more: String,
 }
 
 /// One attempt.
@@ -42,24 +47,51 @@ pub(super) enum Doing {
     Runs,
 }
 
-/// So many jobs of the first block: that at the median, that at p99, and others between.
-pub(super) fn of(contender: &Contender, count: usize) -> anyhow::Result<Vec<Job>> {
-    let mut traces = contender.simulation.trace(0..Simulation::BLOCK)?;
-    traces.sort_by_key(|trace| (trace.elapsed, trace.job));
-    let jobs = traces.len() as f64;
-    let place = |i: usize| {
-        let share = if count == 1 { 1.0 } else { i as f64 / (count - 1) as f64 };
-        // From a half to a hundredth that are slower.
-        let slower = 0.5 * 0.02_f64.powf(share);
-        (((1.0 - slower) * jobs) as usize).min(traces.len() - 1)
-    };
-    Ok((0..count.min(traces.len())).map(|i| lanes(contender, &traces[place(i)])).collect())
+/// Jobs are chosen among so many that have about this many attempts together: a few seconds' play.
+const ATTEMPTS: u64 = 10_000_000;
+
+/// So many attempts of a job have a lane: those that were over last.
+const LANES: usize = 20;
+
+/// So many of the jobs that were played: that at the median, that at p99, and others between; fewer where those are the same.
+/// They are of the first block.
+pub(super) fn of(contender: &Contender, played: &Range<u64>, count: usize) -> anyhow::Result<Vec<Job>> {
+    let simulation = &contender.simulation;
+    let block = Simulation::blocks(played.clone()).next().expect("at least one job was played");
+    let most = (ATTEMPTS / simulation.plan().attempts() as u64).max(1);
+    let mut times = simulation.return_times(block.clone(), most)?;
+    times.sort_unstable_by_key(|(job, time)| (*time, *job));
+    let mut chosen: Vec<u64> = (0..count).map(|i| times[place(i, count, times.len())].0).collect();
+    chosen.dedup();
+    let mut traces = simulation.trace_some(&chosen, block)?;
+    traces.sort_unstable_by_key(|trace| (trace.elapsed, trace.job));
+    let among = times.len() as u64;
+    let all = played.end - played.start;
+    let of = if among < all { format!(" of the first {}", number::grouped(among)) } else { String::new() };
+    Ok(traces.iter().map(|trace| lanes(contender, trace, &of)).collect())
 }
 
-fn lanes(contender: &Contender, trace: &Trace) -> Job {
-    let mut attempts: Vec<AttemptId> = trace.steps.iter().map(|step| step.attempt).collect();
+/// Where the `i`-th of so many stands among sorted jobs, at the rank of a quantile.
+fn place(i: usize, count: usize, jobs: usize) -> usize {
+    let share = if count == 1 { 1.0 } else { i as f64 / (count - 1) as f64 };
+    // From a half to a hundredth that are slower; those before it are rounded as quantiles are.
+    let slower = 0.5 * 0.02_f64.powf(share);
+    let rank = ((1.0 - slower) * jobs as f64 * (1.0 - 8.0 * f64::EPSILON)).ceil() as usize;
+    rank.clamp(1, jobs) - 1
+}
+
+/// The lanes of a job, which is `of` some of the run.
+fn lanes(contender: &Contender, trace: &Trace, of: &str) -> Job {
+    let ends: BTreeMap<AttemptId, Time> = trace.steps.iter().map(|step| (step.attempt, step.at)).collect();
+    let holder = holder(trace);
+    let mut attempts: Vec<AttemptId> = ends.keys().copied().collect();
+    attempts.sort_by_key(|attempt| (Some(*attempt) != holder, Reverse(ends[attempt])));
+    let more = match attempts.len().saturating_sub(LANES) as u64 {
+        0 => String::new(),
+        more => format!("… and {}", number::count(more, "more attempt", "more attempts")),
+    };
+    attempts.truncate(LANES);
     attempts.sort_unstable();
-    attempts.dedup();
     let lanes = attempts.iter().map(|attempt| lane(contender, trace, *attempt)).collect();
     let how = match trace.verdict {
         Some(Verdict::Complete) => "complete",
@@ -70,9 +102,10 @@ fn lanes(contender: &Contender, trace: &Trace) -> Job {
     let name = &contender.name;
     let after =
         if trace.verdict.is_some() { format!(" after {}", shown(trace.elapsed)) } else { String::new() };
-    let title = format!("{name}, job {}: {how}{after}{}", trace.job, holder(contender, trace));
+    let held = holder.map_or_else(String::new, |attempt| held(contender, trace, attempt));
+    let title = format!("{name}, job {}{of}: {how}{after}{held}", trace.job);
     let last = trace.steps.last().map_or(Time::ZERO, |step| step.at);
-    Job { title, elapsed: trace.elapsed.min(last.max(Time::from_nanos(1))), lanes }
+    Job { title, elapsed: trace.elapsed.min(last.max(Time::from_nanos(1))), lanes, more }
 }
 
 fn shown(time: Time) -> String {
@@ -124,13 +157,16 @@ fn word(what: Happened) -> &'static str {
     }
 }
 
-/// The branch that the job waited for until its end, and what that one did for so long.
-fn holder(contender: &Contender, trace: &Trace) -> String {
+/// The attempt that the job waited for until its end.
+fn holder(trace: &Trace) -> Option<AttemptId> {
     let ends = |step: &&Step| !matches!(step.what, Happened::Asked | Happened::Started | Happened::Served);
     let last = trace.steps.iter().rev().filter(ends).find(|step| step.at == trace.elapsed);
     let answered = |step: &&Step| step.what == Happened::Answered && step.at == trace.elapsed;
-    let Some(last) = trace.steps.iter().find(answered).or(last) else { return String::new() };
-    let attempt = last.attempt;
+    trace.steps.iter().find(answered).or(last).map(|step| step.attempt)
+}
+
+/// Who held the job, and what that attempt did for so long.
+fn held(contender: &Contender, trace: &Trace, attempt: AttemptId) -> String {
     let branch = &contender.plan.branches()[attempt.branch as usize].name;
     let mut did = Vec::new();
     let mut waits = Time::ZERO;
@@ -159,7 +195,7 @@ fn holder(contender: &Contender, trace: &Trace) -> String {
     add(waits, "waited");
     add(queues, "queued");
     add(runs, "ran");
-    if last.what == Happened::Dropped {
+    if steps_of(trace, attempt).last().is_some_and(|step| step.what == Happened::Dropped) {
         did.push("was cut".to_owned());
     }
     format!("; {branch} held it: {}", did.join(", "))
@@ -189,6 +225,9 @@ pub(super) fn text(lanes: &Job, width: usize) -> String {
         let bar: String = cells.into_iter().collect();
         let padding = " ".repeat(labels - lane.label.width());
         write!(text, "\n  {}{padding} {bar} {}", lane.label, lane.end).expect("a string takes every write");
+    }
+    if !lanes.more.is_empty() {
+        write!(text, "\n  {}", lanes.more).expect("a string takes every write");
     }
     text.push('\n');
     text

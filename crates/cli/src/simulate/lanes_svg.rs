@@ -20,7 +20,8 @@ text{font:13px system-ui,sans-serif;fill:#222}.t{font-weight:600}.m{fill:#666;fo
 
 /// All jobs below each other, each at a scale of its own.
 pub(super) fn render(jobs: &[Job]) -> String {
-    let heights = jobs.iter().map(|job| TITLE + LANE * job.lanes.len() as f64 + AXIS);
+    let rows = |job: &Job| job.lanes.len() + usize::from(!job.more.is_empty());
+    let heights = jobs.iter().map(|job| TITLE + LANE * rows(job) as f64 + AXIS);
     let height = heights.sum::<f64>() + 40.0;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\">\n\
@@ -58,6 +59,10 @@ fn lanes(svg: &mut String, job: &Job, top: f64) -> f64 {
             );
         }
         text(svg, WIDTH - RIGHT + 10.0, y + 16.0, "m", "start", &lane.end);
+        y += LANE;
+    }
+    if !job.more.is_empty() {
+        text(svg, LEFT, y + 16.0, "m", "start", &job.more);
         y += LANE;
     }
     let (from, to) = (across(0.0), across(total));

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<ExitCode> {
     }
     let report = Report::new(&percentiles, &part.inputs, &part.jobs, &contenders, &played);
     print(&report, args.format)?;
-    trace(args, &contenders)?;
+    trace(args, &contenders, &part.jobs[0])?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,12 +69,12 @@ fn inputs(args: &SimulateArgs) -> anyhow::Result<Inputs> {
     Ok(Inputs { seed: args.seed, files, n: args.n, latency, strategies, flags })
 }
 
-/// Shows single jobs of every contender: as text below the table, or as a picture.
-fn trace(args: &SimulateArgs, contenders: &[Contender]) -> anyhow::Result<()> {
+/// Shows single jobs of every contender that were played: as text below the table, or as a picture.
+fn trace(args: &SimulateArgs, contenders: &[Contender], played: &Range<u64>) -> anyhow::Result<()> {
     let Some(count) = args.trace else { return Ok(()) };
     let mut jobs = Vec::new();
     for contender in contenders {
-        jobs.extend(lanes::of(contender, count.into())?);
+        jobs.extend(lanes::of(contender, played, count.into())?);
     }
     if let Some(path) = &args.trace_svg {
         return fs::write(path, lanes_svg::render(&jobs)).with_context(|| path.display().to_string());

@@ -128,8 +128,10 @@ impl Direct {
             for (place, number) in (first..jobs.end).enumerate().take(JOBS) {
                 self.job.answers.clear();
                 self.job.answers.extend(drawn.iter().map(|times| times[place]));
-                if !self.play(number, &mut world.summary) {
-                    world.play_alone(number);
+                match (self.play(number, &mut world.summary), &mut world.record) {
+                    (Some(time), Some(record)) => record.took(number, time),
+                    (Some(_), None) => {}
+                    (None, _) => world.play_alone(number),
                 }
             }
         }
@@ -137,11 +139,11 @@ impl Direct {
         self.played
     }
 
-    /// Plays a job with these times of its first attempts, unless the machine has to.
-    fn play(&mut self, number: u64, summary: &mut Summary) -> bool {
+    /// Plays a job with these times of its first attempts, unless the machine has to; how long it takes.
+    fn play(&mut self, number: u64, summary: &mut Summary) -> Option<Time> {
         self.job.copies.clear();
         if self.any_copies && !self.send_copies(number) {
-            return false;
+            return None;
         }
         let (mut first, mut last, mut busy) = (NEVER, 0, 0_u64);
         for answer in &self.job.answers {
@@ -155,7 +157,7 @@ impl Direct {
             self.end()
         };
         if first == 0 || end == NEVER {
-            return false;
+            return None;
         }
         self.played += 1;
         if ending == Ending::Complete && last <= self.first_deadline.min(end) {
@@ -166,7 +168,7 @@ impl Direct {
             busy = self.settle(ending, end, summary);
         }
         self.record(ending, end, busy, summary);
-        true
+        Some(Time::from_nanos(end))
     }
 
     /// Sends the copies that are due while their branch is open; `false` when one of them takes no time.

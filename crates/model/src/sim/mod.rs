@@ -169,7 +169,26 @@ impl Simulation {
     /// # Errors
     /// [`SimError::TooLong`] as for [`Simulation::run`].
     pub fn trace(&self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
-        World::new(self.clone()).trace(jobs)
+        World::new(self.clone()).trace(jobs.clone().collect(), jobs)
+    }
+
+    /// How long the first `count` jobs of a range take that is [run](Simulation::run), each with its number, in the order of
+    /// their ends; [`Time::MAX`] for one that never ends. Where jobs don't [interact](Simulation::jobs_interact), no others
+    /// are played.
+    ///
+    /// # Errors
+    /// [`SimError::TooLong`] as for [`Simulation::run`].
+    pub fn return_times(&self, jobs: Range<u64>, count: u64) -> Result<Vec<(u64, Time)>, SimError> {
+        World::new(self.clone()).times(jobs, count)
+    }
+
+    /// What some jobs of a range did that is [run](Simulation::run), by their numbers, in the order of their ends; numbers
+    /// outside it are left out. Others are played as far as they matter to these.
+    ///
+    /// # Errors
+    /// [`SimError::TooLong`] as for [`Simulation::run`].
+    pub fn trace_some(&self, numbers: &[u64], jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
+        World::new(self.clone()).trace(numbers.to_vec(), jobs)
     }
 
     /// What one job does in a long run: where jobs [interact](Simulation::jobs_interact), those of its block that matter to it
@@ -178,11 +197,8 @@ impl Simulation {
     /// # Errors
     /// [`SimError::TooLong`] as for [`Simulation::run`].
     pub fn trace_of(&self, job: u64) -> Result<Option<Trace>, SimError> {
-        if !self.jobs_interact() {
-            return Ok(self.trace(job..job.saturating_add(1))?.pop());
-        }
         let first = job - job % Simulation::BLOCK;
-        World::new(self.clone()).trace_of(job, first..first.saturating_add(Simulation::BLOCK))
+        Ok(self.trace_some(&[job], first..first.saturating_add(Simulation::BLOCK))?.pop())
     }
 
     /// [`Simulation::run`], piece by piece.

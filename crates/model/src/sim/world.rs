@@ -16,7 +16,7 @@ use super::direct::Direct;
 use super::meter::Meter;
 use super::seat::{Held, Player, Runs, Seat};
 use super::servers::{CallId, Fate, Servers};
-use super::trace::{Happened, Step, Trace};
+use super::trace::{Happened, Record, Step, Trace};
 use super::{Credit, SimError, Simulation, Summary};
 
 /// Drives jobs as the runtime does: it holds no rule, it reports what happened and carries out what the machine says.
@@ -47,14 +47,7 @@ pub(super) struct World {
     stepped: Vec<usize>,
     actions: Vec<Action>,
     pub(super) summary: Summary,
-    record: Option<Record>,
-}
-
-/// What single jobs did.
-struct Record {
-    /// Those that are wanted.
-    jobs: Range<u64>,
-    traces: Vec<Trace>,
+    pub(super) record: Option<Record>,
 }
 
 /// Something that is going to happen; ordered by time, then job.
@@ -153,30 +146,44 @@ impl World {
         Ok(self.finished())
     }
 
-    /// What each job of a range did.
-    pub(super) fn trace(mut self, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
-        self.record = Some(Record { jobs: jobs.clone(), traces: Vec::new() });
-        self.play(jobs)?;
-        Ok(self.traces())
+    /// How long the first so many jobs of a range take.
+    pub(super) fn times(mut self, jobs: Range<u64>, count: u64) -> Result<Vec<(u64, Time)>, SimError> {
+        let first = jobs.start..jobs.start.saturating_add(count).min(jobs.end);
+        self.record = Some(Record::Times { jobs: first.clone(), times: Vec::new() });
+        if self.simulation.jobs_interact() {
+            self.play_recorded(jobs)?;
+        } else {
+            self.play(first)?;
+        }
+        Ok(self.record.map(Record::into_times).unwrap_or_default())
     }
 
-    /// What one job did; those of the range before it are played, and those after it as long as it is there.
-    pub(super) fn trace_of(mut self, job: u64, jobs: Range<u64>) -> Result<Option<Trace>, SimError> {
-        self.record = Some(Record { jobs: job..job.saturating_add(1), traces: Vec::new() });
+    /// What the jobs of a range did that have these numbers.
+    pub(super) fn trace(mut self, mut wanted: Vec<u64>, jobs: Range<u64>) -> Result<Vec<Trace>, SimError> {
+        wanted.retain(|number| jobs.contains(number));
+        wanted.sort_unstable();
+        wanted.dedup();
+        self.record = Some(Record::Steps { jobs: wanted.clone(), traces: Vec::new() });
+        if self.simulation.jobs_interact() {
+            self.play_recorded(jobs)?;
+        } else {
+            wanted.into_iter().for_each(|number| self.play_alone(number));
+        }
+        Ok(self.record.map(Record::into_traces).unwrap_or_default())
+    }
+
+    /// Plays jobs of a range until those are over that are to be recorded.
+    fn play_recorded(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         self.begin(jobs);
-        while self.record.as_ref().is_some_and(|record| record.traces.is_empty()) && !self.advance(1)? {}
-        Ok(self.traces().pop())
-    }
-
-    fn traces(self) -> Vec<Trace> {
-        self.record.map(|record| record.traces).unwrap_or_default()
+        while !self.record.as_ref().is_none_or(Record::is_full) && !self.advance(1)? {}
+        Ok(())
     }
 
     /// Plays jobs to their end.
     pub(super) fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         if self.simulation.jobs_interact() {
             self.run_together(jobs)?;
-        } else if let (Some(direct), None) = (Direct::new(&self.simulation), &self.record) {
+        } else if let Some(direct) = Direct::new(&self.simulation) {
             direct.run(self, jobs);
         } else {
             jobs.for_each(|number| self.play_alone(number));
@@ -334,7 +341,7 @@ impl World {
     /// Something happened to an attempt; recorded where it is wanted.
     pub(super) fn note(&mut self, seat: usize, at: Time, attempt: AttemptId, what: Happened) {
         let taken = &mut self.seats[seat];
-        if self.record.as_ref().is_some_and(|record| record.jobs.contains(&taken.number)) {
+        if self.record.as_ref().is_some_and(|record| record.wants_steps(taken.number)) {
             taken.steps.push(Step { at: at.saturating_sub(taken.started_at), attempt, what });
         }
     }
@@ -390,16 +397,8 @@ impl World {
         if seat.counts {
             self.summary.record(seat, self.simulation.plan.backfill() && self.simulation.client.is_none());
         }
-        if let Some(Record { traces, .. }) =
-            self.record.as_mut().filter(|record| record.jobs.contains(&seat.number))
-        {
-            let mut steps = mem::take(&mut seat.steps);
-            steps.sort_by_key(|step| step.at);
-            let verdict = seat.player.verdict();
-            let elapsed = if verdict.is_some() { seat.player.elapsed() } else { Time::MAX };
-            let outcome = |branch| seat.player.outcome_and_attempts(branch).0;
-            let outcomes = (0..self.simulation.plan.n()).map(outcome).collect();
-            traces.push(Trace { job: seat.number, elapsed, verdict, outcomes, steps });
+        if let Some(record) = &mut self.record {
+            record.over(seat, self.simulation.plan.n());
         }
         if seat.player.verdict().is_none() {
             self.returned(index);

@@ -210,6 +210,33 @@ fn pieces_and_single_jobs_are_those_of_the_whole() {
     }
 }
 
+/// Of jobs whose draws say all, of others that are alone, and of some that wait for each other.
+#[test]
+fn times_and_steps_of_single_jobs_are_those_of_the_run() {
+    let (spec, laws) = busy_plan();
+    let mut gated = spec.clone();
+    gated.limiters = vec![LimiterSpec { gate: Some(3), ..LimiterSpec::new("narrow") }];
+    gated.branches.iter_mut().for_each(|branch| branch.limiter = Some(0));
+    let plain = PlanSpec::new("plain", branches(laws.len()));
+    for (spec, arrivals) in
+        [(plain, Arrivals::OneAtATime), (spec, Arrivals::OneAtATime), (gated, Arrivals::Poisson(1.0))]
+    {
+        let simulation = simulation(spec, &laws, arrivals, 7);
+        let traces = simulation.trace(0..60).unwrap();
+        for count in [0, 1, 50, 60, 1_000] {
+            let first = traces.iter().filter(|trace| trace.job < count);
+            let expected: Vec<_> = first.map(|trace| (trace.job, trace.elapsed)).collect();
+            assert_eq!(simulation.return_times(0..60, count).unwrap(), expected);
+        }
+        let some = simulation.trace_some(&[59, 7, 7, 60], 0..60).unwrap();
+        let expected = traces.iter().filter(|trace| [7, 59].contains(&trace.job));
+        assert_eq!(some, expected.cloned().collect::<Vec<_>>());
+        let mut times: Vec<Time> = traces.iter().map(|trace| trace.elapsed).collect();
+        times.sort_unstable();
+        assert_eq!(simulation.run(0..60).unwrap().quantile(Level::MEDIAN), times[29]);
+    }
+}
+
 #[test]
 fn a_summary_written_down_is_the_same_when_read() {
     let (spec, laws) = busy_plan();
