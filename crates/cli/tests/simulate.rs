@@ -149,6 +149,16 @@ fn single_jobs_are_shown_as_lanes() {
     fails(&[&args[..], &["-f", "json"]].concat(), 2, "expected --trace-svg FILE.svg");
 }
 
+#[test]
+fn times_that_are_too_long_to_be_counted_are_told() {
+    let said = |latency: &str| {
+        let text = succeeds(&["simulate", "-n", "2", "-l", latency, "-j", "1e4"]);
+        text.contains("Calls that take more than 584 years count as calls that never end.")
+    };
+    assert!(said("lognormal:median=1s,sigma=8"));
+    assert!(!said("lognormal:median=1s,sigma=1"));
+}
+
 /// The numbers of the jobs shown, and a figure of the table that one of them has as its time.
 #[track_caller]
 fn shows(jobs: &str, trace: &str, figure: &str, expected: usize) {

@@ -219,6 +219,9 @@ fn notes(report: &Report) -> Vec<String> {
         };
         notes.push(format!("Jobs{of} matter to each other: {rest}{warm}."));
     }
+    if report.rows.iter().any(|row| row.beyond_time) {
+        notes.push("Calls that take more than 584 years count as calls that never end.".to_owned());
+    }
     notes.push(
         "Figures are simulated: the machine that runs plans, over virtual time. Plans meet the same luck."
             .to_owned(),

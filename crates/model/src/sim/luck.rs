@@ -56,6 +56,12 @@ impl Luck {
         &self.samplers[self.of_branch[branch] as usize]
     }
 
+    /// The largest share of calls of a branch that answer, but later than [`Time`] counts.
+    pub(super) fn beyond_time(&self) -> f64 {
+        let beyond = |law: &Law| law.survival(Time::MAX.as_secs_f64()) - law.never();
+        self.samplers.iter().map(|sampler| beyond(sampler.law())).fold(0.0, f64::max)
+    }
+
     /// How long a call of a branch takes to its answer; [`Time::MAX`] when it never ends.
     pub(super) fn latency(&self, subject: Subject) -> Time {
         self.sized(subject, self.sampler(subject.branch as usize))

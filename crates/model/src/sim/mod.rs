@@ -218,6 +218,12 @@ impl Simulation {
         (0..self.plan.n()).map(|branch| self.luck.latency(subject(branch))).collect()
     }
 
+    /// The largest share, by the law of a branch, of calls that answer, but later than [`Time`] counts, which is about 584
+    /// years: they are played as calls that never end. Sizes of jobs are not looked at.
+    pub fn beyond_time(&self) -> f64 {
+        self.luck.beyond_time()
+    }
+
     /// The world that the jobs meet.
     pub fn scenario(&self) -> &Arc<Scenario> {
         &self.scenario

@@ -167,7 +167,9 @@ impl World {
         if self.simulation.jobs_interact() {
             self.play_recorded(jobs)?;
         } else {
-            wanted.into_iter().for_each(|number| self.play_alone(number));
+            for number in wanted {
+                self.play_alone(number);
+            }
         }
         Ok(self.record.map(Record::into_traces).unwrap_or_default())
     }

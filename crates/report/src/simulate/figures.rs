@@ -51,6 +51,8 @@ pub struct Row {
     pub blocks: Option<u64>,
     /// Jobs before each block that do not count.
     pub warm_up: u64,
+    /// Whether jobs never returned of which some may have, had calls been played that take longer than [`Time`] counts.
+    pub beyond_time: bool,
     /// In the order that they are shown in.
     pub figures: Vec<Figure>,
 }
@@ -110,6 +112,8 @@ impl Report {
             jobs: played.summary.jobs(),
             blocks: played.summary.blocks(),
             warm_up: contender.simulation.scenario().warm_up,
+            beyond_time: played.summary.verdicts().never.count > 0
+                && contender.simulation.beyond_time() > 1e-9,
             figures: figures(contender, played, percentiles),
         };
         Report {
