@@ -90,7 +90,7 @@ fn least_on_grid(tuning: &Tuning, latest: f64, steps: usize) -> f64 {
                 group.delays = if second > steps { vec![at(first)] } else { vec![at(first), at(second)] };
             }
             let job = plan.solve().unwrap();
-            let payable = job.delayed_copies() <= job.n() as f64;
+            let payable = job.is_payable(1.0);
             if payable && job.extra_requests() < least && keeps(tuning, &job) {
                 least = job.extra_requests();
             }

@@ -18,7 +18,7 @@ fn tuning(plan: GroupedPlan, most_copies: usize, goals: Vec<Goal>) -> Tuning {
 }
 
 fn keeps(tuning: &Tuning, job: &JobLaw) -> bool {
-    let payable = job.delayed_copies() <= tuning.levers.budget.min(1.0) * job.n() as f64;
+    let payable = job.is_payable(tuning.levers.budget.min(1.0));
     payable && tuning.goals.iter().all(|goal| goal.is_met(goal.measure.of(job).unwrap().unwrap()))
 }
 

@@ -156,11 +156,12 @@ pub(super) fn tight_budget(request: &Request, job: &JobLaw) -> Option<String> {
     })
 }
 
-/// Copies after a delay, in parts per million of the primaries, and those of slower calls.
+/// Copies after a delay, in parts per million of the primaries that answer, and those of slower calls.
 fn due(job: &JobLaw) -> (u32, u32) {
-    // Delays are whole nanoseconds: what is due is the share that was asked for, or a little more.
-    let share =
-        |job: &JobLaw| (job.delayed_copies() / job.n() as f64 * f64::from(PPM) / 1.000_001).ceil() as u32;
+    let share = |job: &JobLaw| {
+        let due = job.delayed_copies();
+        if due > 0.0 { (due / job.answered_primaries() * f64::from(PPM)).ceil() as u32 } else { 0 }
+    };
     let slower = |group: &Group| Some(Group { law: group.law.clone().scaled(SLOWER).ok()?, ..group.clone() });
     let groups: Option<Vec<Group>> = job.plan().groups.iter().map(slower).collect();
     let slower = groups.and_then(|groups| GroupedPlan { groups, ..*job.plan() }.solve().ok());

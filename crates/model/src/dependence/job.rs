@@ -305,6 +305,13 @@ impl DependentJob {
         Ok(copies)
     }
 
+    /// Expected primaries of a job that answer first, while branch and job are open; the fewest that it may be.
+    pub(crate) fn answered_primaries(&self) -> Result<f64, SolveError> {
+        let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };
+        let [answered] = self.over(&self.instants(), tolerance, |job| Ok([job.answered_primaries()]))?;
+        Ok(answered)
+    }
+
     fn total_busy(&self, cancellation: Cancellation) -> Result<f64, SolveError> {
         let lag = cancellation.lag()?;
         if self.law.busy_for_ever(lag, self.shares) {
@@ -315,7 +322,7 @@ impl DependentJob {
         }
         self.check_work(self.law.busy_work(lag))?;
         let ([busy], missed) = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
-        if missed > means::MISSED {
+        if missed > means::FINE {
             return Err(LawError::NotConverged { what: "busy", error: missed }.into());
         }
         Ok(busy)

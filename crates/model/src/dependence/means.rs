@@ -9,7 +9,9 @@ use crate::{Figure, JobLaw, LawError, SolveError};
 /// The rounding of a time, which the mean over J is not resolved beyond.
 const ROUNDING: f64 = 1e-14;
 /// How large what is left at the last values of J may be.
-pub(super) const MISSED: f64 = 1e-9;
+const MISSED: f64 = 1e-9;
+/// What does not count where a sum over J has to be refined.
+pub(super) const FINE: f64 = 1e-8;
 /// What a mean may be off by and be called exact.
 const PRECISE: f64 = 1e-10;
 
@@ -92,8 +94,6 @@ impl DependentJob {
     ) -> Result<([f64; N], f64), SolveError> {
         /// An error whose square does not count.
         const CLOSE: f64 = 3e-6;
-        /// What does not count where the sum has to be refined.
-        const FINE: f64 = 1e-8;
         const HALVINGS: i32 = 3;
         if self.shares.job() == 0.0 {
             return Ok((read(&self.law)?, 0.0));

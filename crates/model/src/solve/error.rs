@@ -100,7 +100,7 @@ pub enum NotIncluded {
     Budget {
         /// Copies that fall due after a delay, per primary.
         due: f64,
-        /// Copies that the budget pays for, per answered primary.
+        /// Copies that the budget pays for, per primary: primaries that a copy beats or that are cut earn nothing.
         share: f64,
     },
     /// Branches that come after others.
@@ -163,7 +163,7 @@ pub enum Assumption {
     BudgetHasCredit {
         /// Copies that fall due after a delay, per primary.
         due: f64,
-        /// Copies that the budget pays for, per answered primary.
+        /// Copies that the budget pays for, per primary: primaries that a copy beats or that are cut earn nothing.
         share: f64,
     },
     /// The cap on copies in flight is never reached.

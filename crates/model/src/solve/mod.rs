@@ -54,7 +54,12 @@ use crate::{Dependence, DependentJob, Law};
 pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
     let mut law = JobLaw::new(grouped, group_of)?;
-    let assumptions = judge(plan, law.delayed_copies() / law.n() as f64, at_once(plan))?;
+    let assumptions = judge(
+        plan,
+        law.delayed_copies() / law.n() as f64,
+        || law.answered_primaries() / law.n() as f64,
+        at_once(plan),
+    )?;
     law.assume(assumptions);
     Ok(law)
 }
@@ -83,8 +88,10 @@ pub fn solve(plan: &Plan, laws: &[Law]) -> Result<JobLaw, SolveError> {
 pub fn solve_dependent(plan: &Plan, laws: &[Law], shares: Dependence) -> Result<DependentJob, SolveError> {
     let (grouped, group_of) = GroupedPlan::of(plan, laws)?;
     let mut law = JobLaw::sharing(grouped, group_of, shares)?;
-    let due = DependentJob::new(law.clone(), shares)?.delayed_copies()?;
-    let assumptions = judge(plan, due / law.n() as f64, at_once(plan))?;
+    let job = DependentJob::new(law.clone(), shares)?;
+    let (due, n) = (job.delayed_copies()?, law.n() as f64);
+    let answered = if due > 0.0 { job.answered_primaries()? } else { n };
+    let assumptions = judge(plan, due / n, || answered / n, at_once(plan))?;
     law.assume(assumptions);
     DependentJob::new(law, shares)
 }
@@ -96,11 +103,12 @@ fn at_once(plan: &Plan) -> Vec<NotIncluded> {
     left_out
 }
 
-/// What the law of a plan takes for granted, when that many copies per primary fall due after a delay, unless it leaves
-/// out something else.
+/// What the law of a plan takes for granted, when that many copies per primary fall due after a delay and so many primaries
+/// answer, unless it leaves out something else.
 pub(crate) fn judge(
     plan: &Plan,
     due: f64,
+    answered: impl FnOnce() -> f64,
     mut left_out: Vec<NotIncluded>,
 ) -> Result<Vec<Assumption>, SolveError> {
     let mut assumptions: Vec<Assumption> = used_limiters(plan)
@@ -108,9 +116,8 @@ pub(crate) fn judge(
         .collect();
     if due > 0.0 {
         let budget = plan.hedge_budget();
-        let share = f64::from(budget.share) / f64::from(fantail_core::plan::PPM);
-        // Delays are whole nanoseconds, so a delay at the quantile 1 - share is due a little more or less than that.
-        if due > share * (1.0 + 1e-6) {
+        let share = answered() * f64::from(budget.share) / f64::from(fantail_core::plan::PPM);
+        if due > share {
             left_out.push(NotIncluded::Budget { due, share });
         } else {
             assumptions.push(Assumption::BudgetHasCredit { due, share });

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use super::job_law::{JobLaw, Method, Side, check_work};
 use super::member::Member;
 use super::snapshot::Rest;
-use super::{Group, GroupedPlan, SolveError, Tables};
+use super::{Group, GroupedPlan, SolveError, Tables, Verdicts};
 use crate::moments::{Upper, stops, thinned, upper};
+use crate::numeric::{Tolerance, integrate_within};
 use crate::order;
 use crate::special::complement;
 
@@ -187,6 +188,57 @@ impl JobLaw {
     /// Expected copies of a job that a budget pays for: those that are due after a delay.
     pub fn delayed_copies(&self) -> f64 {
         self.sum(|group| self.copies_from(group, f64::MIN_POSITIVE))
+    }
+
+    /// Expected primaries of a job that answer first, while branch and job are open: what earns credit for copies. Where
+    /// copies share luck with them, the fewest that it may be.
+    pub fn answered_primaries(&self) -> f64 {
+        let shared = self.members.iter().any(|member| member.together.is_some());
+        let all = (0..self.members.len()).map(|group| {
+            let each = if shared { None } else { self.primary_answers(group).ok() };
+            each.map(|each| self.members[group].count as f64 * each)
+        });
+        all.sum::<Option<f64>>().unwrap_or_else(|| self.least_answered_primaries())
+    }
+
+    /// Whether credit of so much for each answered primary is enough for all copies after a delay.
+    pub fn is_payable(&self, share: f64) -> bool {
+        let due = self.delayed_copies();
+        let within = |answered: f64| due <= share * answered;
+        due == 0.0
+            || within(self.n() as f64)
+                && (within(self.least_answered_primaries()) || within(self.answered_primaries()))
+    }
+
+    /// As many as a job returns answers, less those that copies may have given: attempts that start together are alike.
+    fn least_answered_primaries(&self) -> f64 {
+        let Verdicts { complete, partial, .. } = self.verdicts();
+        let answers = complete * self.plan().k as f64 + partial * self.plan().at_least as f64;
+        let at_once = |member: &Member| member.starts.iter().filter(|start| **start == 0.0).count();
+        let most = self.members.iter().map(at_once).max().unwrap_or(1);
+        ((answers - self.delayed_copies()) / most as f64).max(0.0)
+    }
+
+    /// P(the primary of one branch answers first, while branch and job are open): `∫ P(both are open) dH`, over the hazard of
+    /// one attempt.
+    fn primary_answers(&self, group: usize) -> Result<f64, SolveError> {
+        /// What comes after this hazard is next to nothing.
+        const LAST: f64 = 40.0;
+        const PRECISE: Tolerance<1> = Tolerance { relative: 1e-8, absolute: [1e-9] };
+        let member = &self.members[group];
+        let hazard_at = |t: &f64| member.attempt.hazard(*t).min(LAST);
+        let end = hazard_at(&member.expires.min(self.end()));
+        let mut stops: Vec<f64> = member.starts.iter().chain(&self.instants).map(hazard_at).collect();
+        stops.extend([0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, end]);
+        stops.retain(|stop| *stop <= end);
+        stops.sort_unstable_by(f64::total_cmp);
+        let open_given = self.open_over_time(group);
+        let [answers] = integrate_within("answered primaries", &stops, PRECISE, |hazard| {
+            let t = member.attempt.inverse_hazard(hazard);
+            let open = libm::exp(-member.hazard(t));
+            [if open == 0.0 { 0.0 } else { open * open_given(t) }]
+        })?;
+        Ok(answers)
     }
 
     fn copies_from(&self, group: usize, earliest: f64) -> f64 {

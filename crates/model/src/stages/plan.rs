@@ -7,7 +7,7 @@ use fantail_core::{Branch, Plan, Time};
 
 use super::{Stage, StagedJob, StagedPlan};
 use crate::solve::{NotIncluded, judge};
-use crate::{Assumption, Law, SolveError};
+use crate::{Assumption, Figure, Law, Method, SolveError};
 
 /// The law of a plan in stages, given the law of one attempt of each branch, in the plan's order; between bounds.
 ///
@@ -62,12 +62,21 @@ pub fn solve_stages(plan: &Plan, laws: &[Law]) -> Result<StagedJob, SolveError> 
         Err(error) if left_out.is_empty() => return Err(error),
         _ => return Err(SolveError::NotIncluded(left_out)),
     };
-    let mut assumptions = judge(plan, due / branches.len() as f64, order.full(&whole.asked))?;
+    let deadline = plan.deadline().map_or(f64::INFINITY, Time::as_secs_f64);
+    let mut job = StagedPlan { stage: whole.stage, least: None, deadline }.solve();
+    let due = due / branches.len() as f64;
+    // Attempts that start together are alike.
+    let at_once = |branch: &Branch| 1 + branch.delays().iter().filter(|delay| **delay == Time::ZERO).count();
+    let together = branches.iter().map(at_once).max().unwrap_or(1);
+    let complete = match job.verdicts().complete {
+        Figure { method: Method::Bounded { lower, .. }, .. } => lower,
+        Figure { value, .. } => value,
+    };
+    let answered = || (complete - due).max(0.0) / together as f64;
+    let mut assumptions = judge(plan, due, answered, order.full(&whole.asked))?;
     if plan.deadline().is_some() && branches.iter().any(|branch| !branch.delays().is_empty()) {
         assumptions.push(Assumption::CopiesUntilDeadline);
     }
-    let deadline = plan.deadline().map_or(f64::INFINITY, Time::as_secs_f64);
-    let mut job = StagedPlan { stage: whole.stage, least: None, deadline }.solve();
     job.assume(assumptions);
     Ok(job)
 }

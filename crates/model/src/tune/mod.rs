@@ -54,8 +54,8 @@ pub struct Levers {
     pub hedged: Vec<bool>,
     /// The most copies of a branch.
     pub most_copies: usize,
-    /// What a budget pays for: the most copies after a delay, per primary. Infinite where none is stated, which is as 1: no
-    /// budget pays for more. A race needs none.
+    /// What a budget pays for: the most copies after a delay, per answered primary. Infinite where none is stated, which is as
+    /// 1: no budget pays for more. A race needs none.
     pub budget: f64,
     /// The most extra requests, per primary, races included; infinite for no bound.
     pub most_extra: f64,

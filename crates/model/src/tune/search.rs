@@ -93,7 +93,7 @@ impl<'t> Search<'t> {
     pub(super) fn is_paid_for(&self, job: &JobLaw) -> bool {
         let levers = &self.tuning.levers;
         let within = |copies: f64, share: f64| copies <= share * (1.0 + 1e-6) * job.n() as f64;
-        within(job.delayed_copies(), levers.budget.min(1.0))
+        job.is_payable(levers.budget.min(1.0))
             && (levers.most_extra.is_infinite()
                 || within(job.extra_requests() * job.n() as f64, levers.most_extra))
     }

@@ -1,9 +1,9 @@
 //! Plans whose law has a formula.
 
 use fantail_core::job::Refusal;
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec, Time, WaitFor};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
 use fantail_model::sim::{Arrivals, Interval, Scenario, SimError, Simulation, Summary};
-use fantail_model::{Law, Level};
+use fantail_model::{GroupedPlan, Law, Level};
 
 use crate::{assert_holds, branches, confidence, simulate};
 
@@ -170,4 +170,32 @@ fn jobs_that_arrive_after_the_end_of_time_are_an_error() {
     let simulation = crate::simulation(spec, &[exponential()], year, 0);
     assert_eq!(simulation.run(0..1_000), Err(SimError::TooLong { job: 585 }));
     assert_eq!(simulation.run(500..1_000).unwrap().jobs(), 500);
+}
+
+/// What earns credit for copies: first answers of primaries, against the simulator's ledger.
+#[test]
+fn primaries_answer_as_often_as_the_law_says() {
+    let seconds = |time: f64| Time::from_secs_f64(time).unwrap();
+    let call = Law::log_normal(1.0, 0.6).unwrap();
+    let hedged = |delays: &[f64]| {
+        let delays = delays.iter().map(|delay| seconds(*delay)).collect();
+        let hedge = Some(Hedge { delays, min_useful: Time::ZERO, distinct: false });
+        branches(6).into_iter().map(|branch| BranchSpec { hedge: hedge.clone(), ..branch }).collect()
+    };
+    let spec = |delays: &[f64]| PlanSpec::new("primaries", hedged(delays));
+    let short = PlanSpec { deadline: Some(seconds(1.5)), at_least: Some(2), ..spec(&[0.7]) };
+    let first = PlanSpec { wait_for: WaitFor::First(3), ..spec(&[0.5]) };
+    let timed = |branch: BranchSpec| BranchSpec { attempt_timeout: Some(seconds(1.2)), ..branch };
+    let mut timed_out = spec(&[0.6]);
+    timed_out.branches = timed_out.branches.into_iter().map(timed).collect();
+    for spec in [spec(&[0.9]), spec(&[0.0, 1.1]), short, first, timed_out] {
+        let jobs = 40_000;
+        let laws = vec![call.clone(); 6];
+        let won = simulate(spec.clone(), &laws, jobs).ledger().primaries.won as f64 / jobs as f64;
+        let (grouped, _) = GroupedPlan::of(&Plan::new(spec).unwrap(), &laws).unwrap();
+        let expected = grouped.solve().unwrap().answered_primaries();
+        // Six standard errors of six branches that are settled either way.
+        let error = 6.0 * (6.0 * 0.25 / jobs as f64).sqrt();
+        assert!((won - expected).abs() < error, "{won} answered, {expected} by the law");
+    }
 }
