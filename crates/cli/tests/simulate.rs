@@ -358,3 +358,30 @@ fn a_name_commands_no_terminal() {
         assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
     }
 }
+
+/// What a scenario states is no part of an exact law, so it is played: an M/M/1 queue at half its load, calls that fail, jobs that
+/// differ in size, and what the calls of a job share.
+#[test]
+fn predict_says_nothing_exact_of_what_only_a_scenario_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let predicted = |name: &str, scenario: &str, rest: &[&str]| {
+        let path = folder.path().join(name);
+        let plan = "[plan.p.branch.a]\nlatency = \"exponential:mean=1s\"\n";
+        std::fs::write(&path, format!("{scenario}\n{plan}")).unwrap();
+        let document = json(&[&["predict", path.to_str().unwrap(), "--jobs", "2e5"], rest].concat());
+        document["strategies"][0].clone()
+    };
+    let queue = "[scenario]\narrivals = \"0.5/s\"\n[scenario.server.one]\nslots = 1";
+    let queued = predicted("queue.toml", queue, &[]);
+    assert_eq!(queued["method"], "simulated");
+    near(&queued["quantiles_s"]["p99"], 2.0 * 100_f64.ln(), 0.06);
+    assert_eq!(queued["not_included"][0], "server `one` makes calls wait for its slots");
+    let failing = predicted("errors.toml", "[scenario.server.one]\nerrors = \"100%\"", &[]);
+    assert_eq!(failing["failed"], 1.0);
+    let sized = predicted("size.toml", "[scenario]\nsize_sigma = 1", &[]);
+    near(&sized["mean_s"], 0.5_f64.exp(), 0.03);
+    // What calls share has an exact law.
+    let shared = predicted("shares.toml", "[scenario]\nshares = { job = \"20%\" }", &[]);
+    assert_eq!(shared["method"], "exact");
+    assert!(shared["assumes"].to_string().contains("a share of 0.2 is its job's"));
+}

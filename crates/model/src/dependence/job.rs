@@ -305,6 +305,15 @@ impl DependentJob {
         Ok(copies)
     }
 
+    /// [`JobLaw::is_payable`].
+    ///
+    /// # Errors
+    /// As for [`DependentJob::complete`].
+    pub fn is_payable(&self, share: f64) -> Result<bool, SolveError> {
+        let due = self.delayed_copies()?;
+        Ok(due == 0.0 || due <= share * self.answered_primaries()?)
+    }
+
     /// Expected primaries of a job that answer first, while branch and job are open; the fewest that it may be.
     pub(crate) fn answered_primaries(&self) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };

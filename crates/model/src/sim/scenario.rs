@@ -42,8 +42,8 @@ impl Default for Scenario {
 }
 
 impl Scenario {
-    /// The server of a branch: one that names it, else one that serves all others.
-    pub(super) fn server_of(&self, branch: &str) -> Option<u32> {
+    /// The index of the server of a branch: one that names it, else one that serves all others.
+    pub fn server_of(&self, branch: &str) -> Option<u32> {
         let names = |server: &Server| server.branches.iter().any(|name| name == branch);
         let named = self.servers.iter().position(names);
         named.or_else(|| self.servers.iter().position(|server| server.branches.is_empty())).map(|i| i as u32)

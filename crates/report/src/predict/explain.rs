@@ -88,20 +88,14 @@ impl Subject<'_> {
         }
         match self.shaped {
             Some(form) => shapes::solve(form, &plan),
-            None => Solved::counted(&plan, self.shares).ok().filter(|law| self.affords(&plan, law)),
+            None => Solved::counted(&plan, self.shares).ok().filter(|law| self.affords(law)),
         }
     }
 
     /// Whether the hedge budget, where a file states one, pays for the copies of another plan.
-    fn affords(&self, plan: &GroupedPlan, law: &Solved) -> bool {
-        let Some(stated) = self.stated else { return true };
-        let share = f64::from(stated.hedge_budget().share) / f64::from(PPM);
-        // Those of a race take nothing of it, and are always sent.
-        let race = |group: &Group| group.delays.iter().filter(|delay| **delay == 0.0).count() as f64;
-        let races: f64 = plan.groups.iter().map(|group| group.count as f64 * race(group)).sum();
-        let due = law.extra_requests().map(|extra| extra - races / plan.n() as f64);
-        // As many may be due as a percentile in whole nanoseconds makes it.
-        !plan.has_copies() || due.is_some_and(|due| due <= share * (1.0 + 1e-6))
+    fn affords(&self, law: &Solved) -> bool {
+        let share = |stated: &Plan| f64::from(stated.hedge_budget().share) / f64::from(PPM);
+        self.stated.is_none_or(|stated| law.is_payable(share(stated)))
     }
 
     /// How many branches of a group may be called twice; all, where no file says otherwise.

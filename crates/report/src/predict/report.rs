@@ -9,7 +9,7 @@ use fantail_planfile::{EarlierCopy, Goal, Percentile, Shape};
 
 use super::explain::{Explanation, Subject, apart, explanation};
 use super::request::{Branches, Point, Request, Setting, Stated, Words};
-use super::simulated::{Effort, Play, Simulated};
+use super::simulated::{Effort, Play, Simulated, left_out};
 use super::solved::Solved;
 use crate::{Invalid, describe, number, text};
 
@@ -309,6 +309,9 @@ struct Asked<'a> {
 fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
     let Asked { percentiles, asserts, shares, effort, play, explain } = *asked;
     let Stated { point, plan, shape, wait_for, origins, .. } = stated;
+    let scenario = stated.scenario.as_deref();
+    let shares =
+        scenario.filter(|_| shares == Dependence::NONE).map_or(shares, |scenario| scenario.dependence);
     let mut shaped = None;
     let (description, listed, plan, group_of, law) = match plan {
         Branches::Staged(plan, staged, form) => {
@@ -317,7 +320,7 @@ fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
             (None, None, plan, Vec::new(), law)
         }
         Branches::Counted(plan) => {
-            let law = Solved::counted(&plan, shares);
+            let law = Solved::counted(&plan, shares).map_err(reasons);
             (None, None, plan, Vec::new(), law)
         }
         Branches::Listed { plan, laws, grouped, group_of } => {
@@ -325,22 +328,23 @@ fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
                 Some(Point::Deadline(_)) => describe::plan_with(&plan, Some("as below")),
                 _ => describe::plan(&plan),
             };
-            let law = solve(&plan, &laws).and_then(|law| dependent(law, shares));
+            let left_out = scenario.map(|scenario| left_out(&plan, scenario)).unwrap_or_default();
+            let law = match solve(&plan, &laws).and_then(|law| dependent(law, shares)).map_err(reasons) {
+                Ok(_) if !left_out.is_empty() => Err(left_out),
+                law => law.map_err(|reasons| reasons.into_iter().chain(left_out).collect()),
+            };
             (Some(text::printable(&description)), Some((plan, laws)), grouped, group_of, law)
         }
     };
     // One branch after another: the last ones are not called once there are answers enough.
     let calls = if shape == Some(Shape::Sequential) { plan.k } else { plan.n() };
     let outlook = law
-        .map_err(reasons)
         .and_then(|law| {
             figures(law, percentiles, asserts, kept.tables.as_mut()).map_err(|reason| vec![reason])
         })
         .or_else(|reasons| {
             let simulated = match &listed {
-                Some((plan, laws)) => {
-                    Simulated::new(plan, laws.clone(), (shares, stated.scenario.as_deref()), effort, play)
-                }
+                Some((plan, laws)) => Simulated::new(plan, laws.clone(), (shares, scenario), effort, play),
                 None => Simulated::counted(&plan, shares, effort, play),
             };
             counted(simulated, reasons, percentiles, asserts)

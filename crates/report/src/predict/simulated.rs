@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::{Branch, BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
 use fantail_model::sim::{
-    Arrivals, Credit, Estimate, Interval, Scenario, Share, SimError, Simulation, Summary,
+    Arrivals, Credit, Estimate, Failures, Interval, Scenario, Share, SimError, Simulation, Summary,
 };
 use fantail_model::{Dependence, Figure, GroupedPlan, Law, Level, Method};
 
@@ -22,6 +22,29 @@ pub type Play<'p> = dyn Fn(&[&Simulation], Range<u64>) -> Result<Vec<Summary>, S
 /// [`SimError`] of the first simulation that cannot be played.
 pub fn in_turn(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summary>, SimError> {
     simulations.iter().map(|simulation| simulation.run(jobs.clone())).collect()
+}
+
+/// What a scenario states that no exact law knows of.
+pub(super) fn left_out(plan: &Plan, scenario: &Scenario) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for (index, server) in scenario.servers.iter().enumerate() {
+        let serves = |branch: &Branch| scenario.server_of(&branch.name) == Some(index as u32);
+        if !plan.branches().iter().any(serves) {
+            continue;
+        }
+        let Failures { retryable, permanent, .. } = server.failures;
+        let does = [
+            (server.slots.is_some(), "makes calls wait for its slots"),
+            (server.limit.is_some(), "turns calls away"),
+            (server.slow.is_some(), "is slow at times"),
+            (retryable + permanent > 0.0, "answers with errors"),
+            (server.prefill > Time::ZERO && plan.n() > 1, "reads a prompt that calls share"),
+        ];
+        let does = does.into_iter().filter(|(is_so, _)| *is_so);
+        reasons.extend(does.map(|(_, what)| format!("server `{}` {what}", server.name)));
+    }
+    reasons.extend(scenario.size.is_some().then(|| "jobs differ in size".to_owned()));
+    reasons
 }
 
 /// How many jobs, and which, to simulate plans with that have no exact law.

@@ -187,6 +187,15 @@ impl Solved {
         }
     }
 
+    /// Whether credit of so much for each answered primary is enough for all copies after a delay.
+    pub(super) fn is_payable(&self, share: f64) -> bool {
+        match self {
+            Solved::Job(law) => law.is_payable(share),
+            Solved::Dependent { job, .. } => job.is_payable(share).unwrap_or(false),
+            Solved::Staged { .. } | Solved::Simulated(_) => true,
+        }
+    }
+
     /// P(the job sends a copy).
     pub(super) fn sends_copy(&self) -> Result<Figure, String> {
         match self {
