@@ -11,6 +11,7 @@ use crate::attempt::Context;
 use crate::calls::{Kept, NONE, Spare};
 use crate::clock::Clock;
 use crate::held::{Lists, Seat};
+use crate::mail::Mailbox;
 use crate::sync::{Mutex, lock};
 use crate::wakes::{Wakers, Woken};
 use crate::{AttemptError, JobId};
@@ -82,8 +83,9 @@ impl Desk {
             self.wakers = Wakers::new(attempts, stamped, self.clock);
         }
         let alone = Arc::get_mut(&mut self.context).is_some_and(|context| {
-            let mailbox = &mut context.mailbox;
-            mailbox.wakes_by(self.wakers.wakes()) && Arc::get_mut(mailbox).is_some()
+            let mailbox = Arc::get_mut(&mut context.mailbox);
+            let mailbox = mailbox.filter(|mailbox| mailbox.wakes_by(self.wakers.wakes()));
+            mailbox.map(Mailbox::reopen).is_some()
         });
         match Arc::get_mut(&mut self.context).filter(|_| alone) {
             Some(context) => {
@@ -127,6 +129,25 @@ impl Desk {
         self.job.as_mut().expect("the job has started").step(now, &mut self.events, &mut self.actions);
     }
 
+    /// Forgets the job that it was for, and keeps the room. What a job makes anew when it starts stays until then.
+    fn clear(&mut self) {
+        let Desk { wakers, errors, to_poll, found, events, actions, reported, arrived, .. } = self;
+        wakers.wakes().forget_task();
+        errors.clear();
+        // The job may have ended before all that was woken was polled.
+        to_poll.clear();
+        found.clear();
+        events.clear();
+        actions.clear();
+        reported.clear();
+        arrived.clear();
+        let answers = self.answers();
+        for answers in &mut *answers {
+            answers.clear();
+        }
+        answers.reverse();
+    }
+
     fn attempts(&self) -> usize {
         self.job.as_ref().map_or(0, |job| job.plan().attempts())
     }
@@ -159,14 +180,7 @@ impl Pool {
 
     /// Takes the desk of a job that came to its end: what it ran has been dropped.
     pub(crate) fn put(&self, mut desk: Box<Desk>) {
-        let answers = desk.answers();
-        for answers in &mut *answers {
-            answers.clear();
-        }
-        answers.reverse();
-        desk.errors.clear();
-        desk.arrived.clear();
-        desk.wakers.wakes().forget_task();
+        desk.clear();
         let mut desks = lock(&self.0);
         let attempts: usize = desks.iter().map(|desk| desk.attempts()).sum();
         if desks.is_empty() || desks.len() < Pool::DESKS && attempts + desk.attempts() <= Pool::ATTEMPTS {

@@ -223,7 +223,7 @@ impl<'f> Driver<'f> {
         timer.as_mut().poll(task)
     }
 
-    /// Tells the machine what happened and that it is time, if there is anything to tell.
+    /// Tells the machine what happened and that it is time, if there is anything to tell. Whether there may be more.
     fn step(&mut self, moment: Moment, left_over: bool) -> bool {
         let desk = &mut *self.desk;
         let now = moment.time;
@@ -243,8 +243,9 @@ impl<'f> Driver<'f> {
             self.keep_answers();
             self.act(moment);
         } else if self.desk.events.is_empty() {
-            // What came by mail for attempts that were gone.
+            // What came by mail for attempts that were gone. It may be the turn of others of this job then.
             self.held.hand_back(moment.at);
+            return self.held.has_mail();
         }
         tell
     }
@@ -496,6 +497,9 @@ impl<'f> Driver<'f> {
     /// Keeps the answers that won, and credits the budgets with answered primaries.
     fn keep_answers(&mut self) {
         let mut reported = std::mem::take(&mut self.desk.reported);
+        if self.streamed {
+            reported.sort_unstable_by_key(|(attempt, _)| *attempt);
+        }
         for (attempt, Seat { calls, seat }) in reported.drain(..) {
             let winner = self.desk.job().winner(attempt.branch);
             self.watch.ended(

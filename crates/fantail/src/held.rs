@@ -1,7 +1,9 @@
 //! What a job holds: places in queues, permits, and the futures that run under them.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::thread;
 
 use fantail_core::job::AttemptId;
 use smallvec::SmallVec;
@@ -72,6 +74,8 @@ pub(crate) struct Held<'f> {
     mailbox: Arc<Mailbox>,
     /// How many wait in queues.
     queued: usize,
+    /// Whether any ever did, so that a permit may be under way by mail.
+    expects: bool,
 }
 
 impl<'f> Held<'f> {
@@ -83,11 +87,12 @@ impl<'f> Held<'f> {
         mailbox: Arc<Mailbox>,
     ) -> Held<'f> {
         lists.slots.resize_with(attempts, Slot::default);
-        Held { calls, lists, mailbox, queued: 0 }
+        Held { calls, lists, mailbox, queued: 0, expects: false }
     }
 
     /// The lists, for another job, once nothing is held any more; the calls stay.
     pub(crate) fn take_lists(&mut self) -> Lists {
+        self.settle();
         self.lists.let_go.granted.clear();
         self.lists.spans.clear();
         std::mem::take(&mut self.lists)
@@ -110,6 +115,7 @@ impl<'f> Held<'f> {
     pub(crate) fn queue(&mut self, index: usize, place: Place) {
         self.lists.slots[index].stake = Stake::Place(place);
         self.queued += 1;
+        self.expects = true;
     }
 
     /// The attempt may start.
@@ -160,8 +166,8 @@ impl<'f> Held<'f> {
         span: Option<Span>,
         within: &mut Within,
     ) {
-        self.enter(index, within);
         let id = attempt.id;
+        self.begin(index, id, calls, within);
         let all = self.calls[calls as usize].as_mut();
         let seat = match &span {
             Some(span) => span.in_scope(|| all.call(attempt)),
@@ -180,8 +186,8 @@ impl<'f> Held<'f> {
         waker: &Waker,
         within: &mut Within,
     ) -> Poll<Result<Seat, AttemptError>> {
-        self.enter(index, within);
         let id = attempt.id;
+        self.begin(index, id, calls, within);
         let (seat, polled) =
             self.calls[calls as usize].as_mut().run(attempt, &mut Context::from_waker(waker));
         let seat = Seat { calls, seat };
@@ -189,12 +195,20 @@ impl<'f> Held<'f> {
             self.started(index, id, seat, None);
             return Poll::Pending;
         };
+        self.lists.slots[index].runs = None;
         self.free(index, id);
         Poll::Ready(match result {
             Ok(true) => Ok(Seat { seat: NONE, ..seat }),
             Ok(false) => Ok(seat),
             Err(error) => Err(error),
         })
+    }
+
+    /// The attempt is about to be called. It runs from here on, in whichever seat, should the call or its first poll panic.
+    #[inline]
+    fn begin(&mut self, index: usize, id: AttemptId, calls: u32, within: &mut Within) {
+        self.enter(index, within);
+        self.lists.slots[index].runs = Some((id, Seat { calls, seat: NONE }));
     }
 
     /// The attempt is about to be called or polled: what its permit took is spent.
@@ -257,9 +271,13 @@ impl<'f> Held<'f> {
     /// Whether it ran.
     pub(crate) fn let_go(&mut self, index: usize) -> bool {
         let slot = &mut self.lists.slots[index];
-        if let Some((attempt, seat)) = slot.runs.take() {
-            // First, since it may be the one who holds the permit.
-            self.calls[seat.calls as usize].as_mut().clear(seat.seat);
+        if let Some((attempt, Seat { calls, seat })) = &mut slot.runs {
+            let (attempt, calls, seat) = (*attempt, *calls, std::mem::replace(seat, NONE));
+            if seat != NONE {
+                // First, since it may be the one who holds the permit. It may panic, and is not dropped again then.
+                self.calls[calls as usize].as_mut().clear(seat);
+            }
+            self.lists.slots[index].runs = None;
             self.free(index, attempt);
             return true;
         }
@@ -330,6 +348,24 @@ impl<'f> Held<'f> {
         Home { mailbox: &self.mailbox, mail: &mut self.lists.mail }
     }
 
+    /// Hands back all that was let go and all that came by mail, or still comes: nothing is held any more.
+    fn settle(&mut self) {
+        if self.has_mail() {
+            let mut mail = self.mail();
+            self.lists.let_go.permits.extend(mail.drain(..).filter_map(|(_, letter)| match letter {
+                Letter::Permit(verdict) => verdict.ok(),
+                Letter::Primed => None,
+            }));
+            self.mail_read(mail);
+        }
+        if !self.lists.let_go.is_empty() {
+            self.lists.let_go.hand_back(Instant::now(), None);
+        }
+        if std::mem::take(&mut self.expects) {
+            self.mailbox.close();
+        }
+    }
+
     /// Hands back all that was let go, and only then lets others have it.
     pub(crate) fn hand_back(&mut self, now: Instant) {
         let Lists { let_go, mail, .. } = &mut self.lists;
@@ -340,17 +376,22 @@ impl<'f> Held<'f> {
 }
 
 impl Drop for Held<'_> {
+    /// A future that panics while it is dropped takes nothing along: its panic goes on once all is handed back.
     fn drop(&mut self) {
+        let mut panic = None;
         for index in 0..self.lists.slots.len() {
-            self.let_go(index);
+            if let Err(caught) = catch_unwind(AssertUnwindSafe(|| self.let_go(index))) {
+                self.let_go(index);
+                panic = Some(caught);
+            }
         }
-        let mail = self.mail();
-        self.lists.let_go.permits.extend(mail.into_iter().filter_map(|(_, letter)| match letter {
-            Letter::Permit(verdict) => verdict.ok(),
-            Letter::Primed => None,
-        }));
-        if !self.lists.let_go.is_empty() {
-            self.lists.let_go.hand_back(Instant::now(), None);
+        // What panicked in its first poll is still there.
+        let rest = catch_unwind(AssertUnwindSafe(|| self.calls.clear()));
+        self.settle();
+        if let Some(panic) = panic.or(rest.err())
+            && !thread::panicking()
+        {
+            resume_unwind(panic);
         }
     }
 }

@@ -75,6 +75,11 @@ impl Holds {
         lock(&self.held).entry(attempt).or_default().holds += 1;
     }
 
+    /// Another job follows, and nobody holds anything of this one any more.
+    pub(crate) fn forget(&mut self) {
+        self.any.store(false, Ordering::Relaxed);
+    }
+
     /// Whether anybody ever held a permit of the job.
     pub(crate) fn any(&self) -> bool {
         self.any.load(Ordering::Acquire)

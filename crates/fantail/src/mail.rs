@@ -1,6 +1,6 @@
 //! What limiters and attempts tell a job.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use fantail_core::job::{AttemptId, Refusal};
 
@@ -14,13 +14,20 @@ use crate::wakes::Wakes;
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     pub(crate) holds: Holds,
-    mail: Mutex<Vec<Mail>>,
+    mail: Mutex<Letters>,
     /// Whether there is mail, so that nobody locks for nothing.
     any: AtomicBool,
     wakes: Arc<Wakes>,
 }
 
 pub(crate) type Mail = (AttemptId, Letter);
+
+/// What has come, and whether the job is over and nothing comes any more.
+#[derive(Debug, Default)]
+struct Letters {
+    mail: Vec<Mail>,
+    closed: bool,
+}
 
 /// What a job is told of an attempt.
 #[derive(Debug)]
@@ -33,7 +40,7 @@ pub(crate) enum Letter {
 
 impl Mailbox {
     pub(crate) fn new(wakes: Arc<Wakes>) -> Arc<Mailbox> {
-        let mail = Mutex::new(Vec::new());
+        let mail = Mutex::default();
         Arc::new(Mailbox { holds: Holds::default(), mail, any: AtomicBool::new(false), wakes })
     }
 
@@ -50,10 +57,30 @@ impl Mailbox {
     /// Appends what has come.
     pub(crate) fn take(&self, mail: &mut Vec<Mail>) {
         if self.any() {
-            let mut all = lock(&self.mail);
+            let mut letters = lock(&self.mail);
             self.any.store(false, Ordering::Relaxed);
-            mail.append(&mut all);
+            mail.append(&mut letters.mail);
         }
+    }
+
+    /// The job is over: drops what has come and what is still under way, so that permits go back.
+    pub(crate) fn close(&self) {
+        let mut letters = lock(&self.mail);
+        letters.closed = true;
+        self.any.store(false, Ordering::Relaxed);
+        let mail = std::mem::take(&mut letters.mail);
+        // First, since a permit that comes back may be sent on.
+        drop(letters);
+        drop(mail);
+    }
+
+    /// Makes it fit for another job, once nobody else has it.
+    pub(crate) fn reopen(&mut self) {
+        let letters = self.mail.get_mut().unwrap_or_else(PoisonError::into_inner);
+        letters.mail.clear();
+        letters.closed = false;
+        self.any.store(false, Ordering::Relaxed);
+        self.holds.forget();
     }
 
     pub(crate) fn primed(&self, attempt: AttemptId) {
@@ -66,10 +93,16 @@ impl Mailbox {
     }
 
     pub(crate) fn deliver(&self, attempt: AttemptId, letter: Letter) {
-        let mut mail = lock(&self.mail);
-        mail.push((attempt, letter));
+        let mut letters = lock(&self.mail);
+        if letters.closed {
+            drop(letters);
+            // Only now, since a permit that comes back may be sent on.
+            drop(letter);
+            return;
+        }
+        letters.mail.push((attempt, letter));
         self.any.store(true, Ordering::Release);
-        drop(mail);
+        drop(letters);
         self.wakes.wake();
     }
 }

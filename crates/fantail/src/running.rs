@@ -18,6 +18,10 @@ use crate::{Done, Handle, JobId, JoinError};
 /// It runs while it is polled, in the task that polls it: through [`Running::next`], [`Running::finish`], or, while a
 /// reader is busy with an answer, [`Running::meanwhile`].
 ///
+/// # Panics
+/// A panic in a branch comes through where the job is polled, and the job is over then: to poll it once more panics, and to drop
+/// it frees what it holds.
+///
 /// ```
 /// # use fantail::{Fanout, Limiters};
 /// # use fantail_core::{BranchSpec, Plan, PlanSpec};
@@ -50,11 +54,13 @@ pub struct Running<'f> {
     driver: Driver<'f>,
     keep: Option<Keep<'f>>,
     verdict: Option<Verdict>,
+    /// While it is polled, and so for good once that has panicked.
+    polled: bool,
 }
 
 impl<'f> Running<'f> {
     pub(crate) fn new(driver: Driver<'f>, keep: Option<Keep<'f>>) -> Running<'f> {
-        Running { driver, keep, verdict: None }
+        Running { driver, keep, verdict: None, polled: false }
     }
 
     /// The next branch that has answered, in the order in which they did, and of those that are found at one look in the
@@ -103,7 +109,10 @@ impl<'f> Running<'f> {
         if let Some(verdict) = self.verdict {
             return Poll::Ready(verdict);
         }
+        assert!(!self.polled, "a job is over once one of its branches has panicked");
+        self.polled = true;
         let poll = self.driver.poll(task);
+        self.polled = false;
         if let Poll::Ready(verdict) = poll {
             self.verdict = Some(verdict);
         }

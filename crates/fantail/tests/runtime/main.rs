@@ -8,6 +8,7 @@ mod cancellation;
 mod coop;
 mod items;
 mod join;
+mod letters;
 mod limiter;
 mod linear;
 mod live;

@@ -2,12 +2,14 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use fantail::{AttemptError, Fanout, JoinError, Limiters};
+use fantail::{Attempt, AttemptError, Fanout, JoinError, Limiters, SharedLimiter};
 use fantail_core::job::{Class, NotStarted, Outcome, Refusal};
 use fantail_core::{BranchSpec, BudgetSpec, PlanSpec};
+use futures_util::FutureExt;
 
 use crate::support::{
     Census, after, fails, fanout, gate, hedged, limited, ms, poll_once, rate, shared, sleep,
@@ -214,4 +216,75 @@ async fn permits_of_a_job_that_calls_nobody_cost_nothing_and_one_that_panics_at_
     assert!(panicked.is_err());
     drop(job);
     assert_eq!(ready(false).join().await.unwrap().elapsed(), ms(3_000));
+}
+
+/// A future whose drop panics, as far as it is `armed`.
+struct Bomb {
+    armed: bool,
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.armed, "a drop panics");
+    }
+}
+
+#[tokio::test]
+async fn a_future_that_panics_while_it_is_dropped_takes_no_permit_along_and_no_other_future() {
+    let census = Census::default();
+    let plan = fanout(PlanSpec { limiters: vec![gate(10)], ..PlanSpec::new("plan", limited(4)) });
+    let mut job = plan.job();
+    let _never = job.each(|attempt| {
+        let bomb = Bomb { armed: (1..3).contains(&attempt.branch()) };
+        census.count(async move {
+            let _bomb = bomb;
+            pending::<Result<(), AttemptError>>().await
+        })
+    });
+    let mut job = Box::pin(job.join());
+    assert!(poll_once(&mut job).await.is_pending());
+    let account = plan.limiter(0).unwrap();
+    assert_eq!((account.held(), census.alive()), (4, 4));
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(job))).is_err(), "the panic comes through");
+    assert_eq!((account.held(), census.alive()), (0, 0));
+}
+
+/// Sees what is held of a limiter when it is dropped.
+struct Sees<'s>(&'s SharedLimiter, &'s Mutex<Option<u64>>);
+
+impl Drop for Sees<'_> {
+    fn drop(&mut self) {
+        *self.1.lock().unwrap() = Some(self.0.held());
+    }
+}
+
+#[tokio::test]
+async fn a_permit_goes_back_after_what_ran_under_it_whenever_that_panics() {
+    for calm in 0..3 {
+        let plan = fanout(PlanSpec { limiters: vec![gate(1)], ..PlanSpec::new("plan", limited(1)) });
+        let account = plan.limiter(0).unwrap();
+        let (hold, seen) = (Mutex::new(None), Mutex::new(None));
+        let mut job = plan.job();
+        let _never = job.each(|attempt| {
+            let (mut calls, sees) = (0, Sees(account, &seen));
+            let hold = &hold;
+            let mut panics = move |attempt: &Attempt| {
+                let _sees = &sees;
+                *hold.lock().unwrap() = Some(attempt.hold());
+                calls += 1;
+                assert!(calls <= calm, "call or poll {calls} panics");
+            };
+            panics(&attempt);
+            poll_fn(move |task| {
+                panics(&attempt);
+                task.waker().wake_by_ref();
+                Poll::<Result<(), AttemptError>>::Pending
+            })
+        });
+        assert!(AssertUnwindSafe(job.join()).catch_unwind().await.is_err());
+        assert_eq!(*seen.lock().unwrap(), Some(1), "after {calm} calls and polls");
+        assert_eq!(account.held(), 1, "after {calm} calls and polls it is held");
+        drop(hold.into_inner().unwrap());
+        assert_eq!(account.held(), 0);
+    }
 }

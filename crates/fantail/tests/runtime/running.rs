@@ -1,11 +1,12 @@
 //! Answers that are taken as they come.
 
 use std::collections::HashSet;
+use std::panic::AssertUnwindSafe;
 
 use fantail::{Failed, JoinError};
 use fantail_core::job::{Cause, Outcome, Verdict};
-use fantail_core::{PlanSpec, WaitFor};
-use futures_util::StreamExt;
+use fantail_core::{BranchSpec, Hedge, PlanSpec, WaitFor};
+use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use crate::support::{Census, after, fails, fanout, gate, limited, ms, optional, required, sleep};
@@ -38,6 +39,39 @@ async fn answers_come_in_the_order_in_which_they_are_there_and_then_the_result()
     let done = running.finish().await.unwrap();
     assert_eq!((done.verdict(), done.elapsed()), (Verdict::Partial, ms(100)));
     assert_eq!((done.outcome(2), done.outcome(3)), (Outcome::Failed, Outcome::Missed));
+}
+
+#[tokio::test]
+async fn answers_that_are_found_at_one_look_come_in_the_plans_order() {
+    // The first attempts of a race are polled after all others have started.
+    let race = BranchSpec { repeatable: true, hedge: Some(Hedge::race(2)), ..BranchSpec::new("race") };
+    let plan = fanout(PlanSpec::new("plan", vec![race, BranchSpec::new("other")]));
+    let mut job = plan.job();
+    let _answers = job.each(|attempt| async move { Ok(attempt.branch()) });
+    let branches: Vec<u32> = job.start().unwrap().collect().await;
+    assert_eq!(branches, [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_is_over_once_a_branch_has_panicked() {
+    for yields in [false, true] {
+        let plan = fanout(PlanSpec { limiters: vec![gate(3)], ..PlanSpec::new("plan", limited(3)) });
+        let mut job = plan.job();
+        let answers = job.each(|attempt| async move {
+            if yields {
+                tokio::task::yield_now().await;
+            }
+            assert!(attempt.branch() != 0, "a branch panics");
+            Ok(())
+        });
+        let mut running = job.start().unwrap();
+        for _ in 0..3 {
+            assert!(AssertUnwindSafe(running.next()).catch_unwind().await.is_err());
+        }
+        assert_eq!(running.answer(&answers, 1), None);
+        drop(running);
+        assert_eq!(plan.limiter(0).unwrap().held(), 0);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,10 +40,11 @@ use fantail_core::{LimiterSpec, Time};
 use shuttle::future::block_on;
 use shuttle::sync::atomic::{AtomicU32, Ordering};
 use shuttle::thread;
+use tokio::time::Instant;
 
 use clock::Clock;
 use hold::Hold;
-use limiter::{Permit, SharedLimiter};
+use limiter::{Asked, Permit, SharedLimiter};
 use mail::Mailbox;
 use wakes::{Wakers, Wakes};
 
@@ -163,6 +164,31 @@ fn a_permit_that_is_held_by_another_thread_is_handed_back_once() {
         }
         assert_eq!(limiter.held(), 0);
         drop(acquire(&limiter, 1).unwrap());
+    });
+}
+
+#[test]
+fn a_permit_that_is_under_way_when_a_job_ends_goes_back() {
+    check(|| {
+        let limiter = gate(1);
+        let permit = acquire(&limiter, 1).unwrap();
+        let mailbox = Mailbox::new(Wakes::new(1, false, Clock::start()));
+        let asked = Asked {
+            attempt: AttemptId::primary(0),
+            class: Class::First,
+            weight: 1,
+            within: None,
+            budget: None,
+        };
+        let place = limiter.open(Instant::now()).ask(&mailbox, asked).unwrap();
+        let hands_out = thread::spawn(move || drop(permit));
+        // As a job does at its end, which other jobs follow with the same mailbox.
+        let mut mail = Vec::new();
+        mailbox.take(&mut mail);
+        drop((mail, place));
+        mailbox.close();
+        hands_out.join().unwrap();
+        assert_eq!((limiter.held(), limiter.waiting(), mailbox.any()), (0, 0, false));
     });
 }
 
