@@ -68,7 +68,7 @@ impl Mailbox {
         let mut letters = lock(&self.mail);
         letters.closed = true;
         self.any.store(false, Ordering::Relaxed);
-        let mail = std::mem::take(&mut letters.mail);
+        let mail: Vec<Mail> = letters.mail.drain(..).collect();
         // First, since a permit that comes back may be sent on.
         drop(letters);
         drop(mail);
