@@ -371,7 +371,7 @@ fn predict_says_nothing_exact_of_what_only_a_scenario_knows() {
         let document = json(&[&["predict", path.to_str().unwrap(), "--jobs", "2e5"], rest].concat());
         document["strategies"][0].clone()
     };
-    let queue = "[scenario]\narrivals = \"0.5/s\"\n[scenario.server.one]\nslots = 1";
+    let queue = "[scenario]\narrivals = \"1/2s\"\n[scenario.server.one]\nslots = 1";
     let queued = predicted("queue.toml", queue, &[]);
     assert_eq!(queued["method"], "simulated");
     near(&queued["quantiles_s"]["p99"], 2.0 * 100_f64.ln(), 0.06);

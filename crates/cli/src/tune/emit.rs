@@ -147,7 +147,7 @@ pub(super) fn tight_budget(request: &Request, job: &JobLaw) -> Option<String> {
     (due > 0 && slower > most).then(|| {
         let share = |share: u32| number::percent(f64::from(share) / f64::from(PPM));
         format!(
-            "If calls take {:.0} % longer, copies for {} of them are due: a budget of {}, which is the most that is allowed, \
+            "If calls take {:.0} % longer, copies for {} of answers are due: a budget of {}, which is the most that is allowed, \
              holds some of them back.",
             100.0 * (SLOWER - 1.0),
             share(slower),

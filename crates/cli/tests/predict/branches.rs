@@ -160,7 +160,8 @@ fn a_file_that_cannot_be_swept_says_why() {
 #[test]
 fn a_point_of_a_sweep_without_an_exact_law_is_simulated() {
     let folder = Folder::new();
-    let hedged = PLAN.replace("deadline = \"2.5s\"", "deadline = \"2.5s\"\nhedge = { after = \"p95\" }");
+    let hedged = PLAN
+        .replace("deadline = \"2.5s\"", "deadline = \"2.5s\"\nhedge = { after = \"p95\", extra = \"6%\" }");
     let hedged = hedged.replace("latency =", "repeatable = true\nlatency =");
     let file = folder.file("plan.toml", &hedged);
     let rows = rows(&[&file, "--sweep", "deadline=1s..3s:3", "--jobs", "2e4"]);

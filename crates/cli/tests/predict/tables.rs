@@ -90,7 +90,7 @@ fn how_the_figures_of_a_sweep_were_found_is_said_once() {
 fn the_values_of_a_sweep_that_are_simulated_are_named() {
     let folder = Folder::new();
     let plan = r#"[plan.a]
-hedge = { after = "p95" }
+hedge = { after = "p95", extra = "6%" }
 [plan.a.defaults]
 repeatable = true
 latency = "p50=0.8s,p95=1.5s,p99=2.4s"

@@ -78,7 +78,7 @@ fn a_written_budget_has_room_for_slower_calls() {
     let tuned = json(&five(&["--goal", "p99<2.5s", "--max-extra-requests", "5%"]));
     let advice = tuned["advice"].to_string();
     assert!(
-        advice.contains("If calls take 20 % longer, copies for 8.9 % of them are due: a budget of 5.0 %"),
+        advice.contains("If calls take 20 % longer, copies for 9.0 % of answers are due: a budget of 5.0 %"),
         "{advice}"
     );
 }
