@@ -378,6 +378,8 @@ fn predict_says_nothing_exact_of_what_only_a_scenario_knows() {
     assert_eq!(queued["not_included"][0], "server `one` makes calls wait for its slots");
     let failing = predicted("errors.toml", "[scenario.server.one]\nerrors = \"100%\"", &[]);
     assert_eq!(failing["failed"], 1.0);
+    let losing = predicted("losers.toml", "[scenario.server.one]\ncancellation = \"never\"", &[]);
+    assert_eq!(losing["not_included"][0], "server `one` works on for calls that nobody waits for");
     let sized = predicted("size.toml", "[scenario]\nsize_sigma = 1", &[]);
     near(&sized["mean_s"], 0.5_f64.exp(), 0.03);
     // What calls share has an exact law.

@@ -7,7 +7,7 @@ use fantail_core::{Branch, BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
 use fantail_model::sim::{
     Arrivals, Credit, Estimate, Failures, Interval, Scenario, Share, SimError, Simulation, Summary,
 };
-use fantail_model::{Dependence, Figure, GroupedPlan, Law, Level, Method};
+use fantail_model::{Cancellation, Dependence, Figure, GroupedPlan, Law, Level, Method};
 
 use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
@@ -39,6 +39,7 @@ pub(super) fn left_out(plan: &Plan, scenario: &Scenario) -> Vec<String> {
             (server.slow.is_some(), "is slow at times"),
             (retryable + permanent > 0.0, "answers with errors"),
             (server.prefill > Time::ZERO && plan.n() > 1, "reads a prompt that calls share"),
+            (server.cancellation != Cancellation::AtOnce, "works on for calls that nobody waits for"),
         ];
         let does = does.into_iter().filter(|(is_so, _)| *is_so);
         reasons.extend(does.map(|(_, what)| format!("server `{}` {what}", server.name)));
