@@ -6,11 +6,12 @@ use core::ops::Range;
 
 use fantail_core::Time;
 
-use super::{Simulation, Summary};
+use super::Simulation;
+use super::luck::JOBS;
 use crate::draws::Subject;
 
 /// Jobs that are played and do not count have numbers of their own: this bit and a number near those that count.
-const UNCOUNTED: u64 = 1 << 63;
+pub(super) const UNCOUNTED: u64 = 1 << 63;
 
 /// The jobs of a range in the order of their start, after some that warm the system up and before some that keep it warm.
 pub(super) struct Arriving {
@@ -23,6 +24,8 @@ pub(super) struct Arriving {
     last: Option<Time>,
     /// When the next one will, once it is drawn.
     next: Option<Time>,
+    /// How long after the one before each of the jobs from this number on arrives; `None` before that was asked.
+    gaps: Option<(u64, [Time; JOBS])>,
     /// When each client that thinks will start its next job; `None` when jobs do not wait for others.
     ready: Option<BinaryHeap<Reverse<Time>>>,
 }
@@ -49,13 +52,18 @@ impl Arriving {
             .clients()
             .map(|(clients, mean)| (0..clients).map(|client| think(client + 1, mean)).collect());
         let warm_up = simulation.scenario.warm_up;
-        Arriving { simulation, jobs, warm_up, named: 0, last: None, next: None, ready }
+        Arriving { simulation, jobs, warm_up, named: 0, last: None, next: None, gaps: None, ready }
     }
 
-    /// The next job; `None` when there are no more.
-    pub(super) fn next(&mut self, summary: &Summary) -> Option<Arrival> {
+    /// How many jobs the range has.
+    pub(super) fn counted(&self) -> u64 {
+        self.jobs.end.saturating_sub(self.jobs.start)
+    }
+
+    /// The next job, given whether all that count are over; `None` when there are no more.
+    pub(super) fn next(&mut self, all_over: bool) -> Option<Arrival> {
         let place = self.named;
-        let counted = self.jobs.end.saturating_sub(self.jobs.start);
+        let counted = self.counted();
         if counted == 0 {
             return None;
         }
@@ -69,7 +77,7 @@ impl Arriving {
             let (first, last) = (place == 0, place == counted - 1);
             return Some(Arrival { number, counts: true, first, last });
         }
-        let more = place - counted < self.warm_up && summary.jobs() < counted;
+        let more = place - counted < self.warm_up && !all_over;
         more.then_some(Arrival { number: number | UNCOUNTED, counts: false, first: false, last: false })
     }
 
@@ -79,10 +87,23 @@ impl Arriving {
             return ready.peek().map(|Reverse(at)| *at);
         }
         if self.next.is_none() {
-            let gap = self.simulation.luck.gap(number & !UNCOUNTED, number);
+            let gap = self.gap(number);
             self.next = Some(self.last.map_or(Time::ZERO, |last| last.saturating_add(gap)));
         }
         self.next
+    }
+
+    /// How long after the one before it the job with this number starts.
+    fn gap(&mut self, number: u64) -> Time {
+        let place = |from: u64| usize::try_from(number.wrapping_sub(from)).ok().filter(|place| *place < JOBS);
+        if let Some((from, gaps)) = &self.gaps
+            && let Some(place) = place(*from)
+        {
+            return gaps[place];
+        }
+        let (_, gaps) = self.gaps.insert((number, [Time::ZERO; JOBS]));
+        self.simulation.luck.gaps(number, gaps);
+        gaps[0]
     }
 
     /// The job with this number starts.

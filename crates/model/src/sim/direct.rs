@@ -13,18 +13,17 @@ use fantail_core::job::Refusal;
 use fantail_core::{Branch, Time};
 
 use super::Simulation;
-use super::luck::Luck;
+use super::luck::{Firsts, Luck};
 use super::summary::{COMPLETE, FAILED, PARTIAL, Summary};
 use super::world::World;
 use crate::draws::Subject;
 
-/// Jobs are drawn so many at a time.
-const JOBS: usize = 8;
 const NEVER: u64 = u64::MAX;
 
 /// Plays jobs from their draws.
 pub(super) struct Direct {
     luck: Arc<Luck>,
+    firsts: Firsts,
     members: Vec<Member>,
     k: usize,
     /// More branches than this may not be lost.
@@ -86,13 +85,7 @@ impl Direct {
     /// `None` where the machine has to play.
     pub(super) fn new(simulation: &Simulation) -> Option<Direct> {
         let plan = &simulation.plan;
-        let plain = |branch: &Branch| {
-            branch.after.is_empty() && branch.attempt_timeout.is_none() && branch.limiter.is_none()
-        };
-        let served = simulation.serves.iter().any(Option::is_some);
-        let sampled = plan.observe() + plan.holdout() > 0;
-        let led = plan.leader().is_some();
-        if simulation.client.is_some() || served || sampled || led || !plan.branches().iter().all(plain) {
+        if simulation.serves.iter().any(Option::is_some) || !simulation.is_plain() {
             return None;
         }
         let nanos = |time: Option<Time>| time.unwrap_or(Time::MAX).as_nanos();
@@ -105,6 +98,7 @@ impl Direct {
         let members: Vec<Member> = plan.branches().iter().map(member).collect();
         Some(Direct {
             luck: Arc::clone(&simulation.luck),
+            firsts: Firsts::new(Arc::clone(&simulation.luck)),
             k: plan.k() as usize,
             spare: (plan.n() - plan.at_least()) as usize,
             first_deadline: members.iter().map(|member| member.deadline).min().unwrap_or(NEVER),
@@ -120,19 +114,13 @@ impl Direct {
 
     /// Plays jobs, those that need it in this world; how many did not.
     pub(super) fn run(mut self, world: &mut World, jobs: Range<u64>) -> u64 {
-        let mut drawn = alloc::vec![[0; JOBS]; self.members.len()];
-        for first in jobs.clone().step_by(JOBS) {
-            for (branch, pair) in (0..).step_by(2).zip(drawn.chunks_mut(2)) {
-                self.luck.latencies(Subject { branch, ..Subject::job(first) }, pair);
-            }
-            for (place, number) in (first..jobs.end).enumerate().take(JOBS) {
-                self.job.answers.clear();
-                self.job.answers.extend(drawn.iter().map(|times| times[place]));
-                match (self.play(number, &mut world.summary), &mut world.record) {
-                    (Some(time), Some(record)) => record.took(number, time),
-                    (Some(_), None) => {}
-                    (None, _) => world.play_alone(number),
-                }
+        for number in jobs {
+            self.job.answers.clear();
+            self.job.answers.extend(self.firsts.of(number));
+            match (self.play(number, &mut world.summary), &mut world.record) {
+                (Some(time), Some(record)) => record.took(number, time),
+                (Some(_), None) => {}
+                (None, _) => world.play_alone(number),
             }
         }
         self.close(&mut world.summary);
@@ -240,14 +228,12 @@ impl Direct {
     fn record(&mut self, ending: Ending, end: u64, busy: u64, summary: &mut Summary) {
         add_time(&mut summary.ledger.primaries.busy, busy);
         let copies = if self.job.copies.is_empty() { 0 } else { self.count_copies(end, summary) };
-        summary.busy.push(busy.saturating_add(copies));
         let (list, fills_in) = match ending {
             Ending::Complete => (COMPLETE, false),
             Ending::Partial => (PARTIAL, self.backfill),
             Ending::Failed => (FAILED, false),
         };
-        summary.returns.push(list, Time::from_nanos(end));
-        summary.return_time.push(end);
+        summary.returned_after(list, Time::from_nanos(end), busy.saturating_add(copies));
         if fills_in {
             summary.backfills.raise(self.job.missing);
         }
@@ -317,18 +303,9 @@ impl Direct {
 
     /// Adds up what all jobs have in common that were played.
     fn close(&self, summary: &mut Summary) {
-        let n = self.members.len() as u64;
-        let primaries = &mut summary.ledger.primaries;
-        primaries.launched += self.played * n;
-        primaries.won += self.whole * n;
-        primaries.won -= self.beaten;
-        primaries.lost += self.beaten;
-        summary.outcomes.iter_mut().for_each(|outcomes| outcomes.answered += self.whole);
-        summary.prices.launched.iter_mut().for_each(|launched| *launched += self.played);
-        for total in [&mut summary.extra, &mut summary.backfills] {
-            total.zeros(self.played);
-        }
-        summary.turned_away.none(self.played);
+        summary.alike(self.played, self.whole);
+        summary.ledger.primaries.won -= self.beaten;
+        summary.ledger.primaries.lost += self.beaten;
     }
 
     /// The most attempts that ran at once.
@@ -357,7 +334,7 @@ fn add_time(to: &mut Time, nanos: u64) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use alloc::format;
 
     use fantail_core::{BranchSpec, Hedge, Plan, PlanSpec, WaitFor};
@@ -367,16 +344,16 @@ mod tests {
     use crate::{Dependence, Law};
 
     /// Numbers for plans, from 0 to below `below`.
-    struct Numbers(u64);
+    pub(in crate::sim) struct Numbers(pub(in crate::sim) u64);
 
     impl Numbers {
-        fn below(&mut self, below: u64) -> u64 {
+        pub(in crate::sim) fn below(&mut self, below: u64) -> u64 {
             self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (self.0 >> 33) % below
         }
 
         /// A time on a clock of tenths of seconds, or `None` once in `odds`.
-        fn time(&mut self, odds: u64) -> Option<Time> {
+        pub(in crate::sim) fn time(&mut self, odds: u64) -> Option<Time> {
             let tenths = Time::from_millis(100 * self.below(20));
             (self.below(odds) > 0).then_some(tenths)
         }
@@ -411,7 +388,7 @@ mod tests {
         }
 
         /// Continuous, or on the clock of the plan's times, zero and never among them.
-        fn law(&mut self) -> Law {
+        pub(in crate::sim) fn law(&mut self) -> Law {
             let tenths: Vec<f64> = (0..4).map(|_| self.below(20) as f64 / 10.0).collect();
             let law = match self.below(5) {
                 0 => Law::exponential(0.7),

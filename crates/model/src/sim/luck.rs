@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use fantail_core::Time;
 
+use super::arriving::UNCOUNTED;
 use super::scenario::period;
 use super::servers::Fate;
 use super::{Arrivals, Failures, Scenario, Server};
@@ -12,6 +13,9 @@ use crate::draws::{Draws, Purpose, Subject};
 use crate::sampler::Sampler;
 use crate::special::normal_hazard;
 use crate::{Dependence, Law};
+
+/// So many jobs are drawn at once, where they are drawn in the order of their numbers.
+pub(super) const JOBS: usize = 8;
 
 /// The draws of a seed, turned into what they stand for in a scenario.
 #[derive(Debug)]
@@ -73,11 +77,12 @@ impl Luck {
         self.sized(subject, own.unwrap_or(self.sampler(subject.branch as usize)))
     }
 
-    /// [`Luck::latency`] of the first attempts of many jobs, of the even branch of `subject` and the odd one after it if
-    /// there is one.
-    pub(super) fn latencies<const JOBS: usize>(&self, subject: Subject, into: &mut [[u64; JOBS]]) {
+    /// [`Luck::latency`] of the first attempts of the jobs from `subject.job` on, of the even branch of `subject` and the odd
+    /// one after it if there is one.
+    fn latencies(&self, subject: Subject, into: &mut [[u64; JOBS]]) {
+        let jobs = || (0..).map(|i| subject.job.wrapping_add(i));
         if self.scenario.dependence != Dependence::NONE || self.size.is_some() {
-            for (place, job) in (subject.job..).enumerate().take(JOBS) {
+            for (place, job) in jobs().enumerate().take(JOBS) {
                 for (times, branch) in into.iter_mut().zip(subject.branch..) {
                     times[place] = self.latency(Subject { job, branch, ..subject }).as_nanos();
                 }
@@ -89,7 +94,7 @@ impl Luck {
         self.draws.uniforms(subject, Purpose::Latency, [even, odd]);
         for ((times, uniforms), branch) in into.iter_mut().zip(&drawn).zip(subject.branch..) {
             let sampler = self.sampler(branch as usize);
-            for ((time, uniform), job) in times.iter_mut().zip(uniforms).zip(subject.job..) {
+            for ((time, uniform), job) in times.iter_mut().zip(uniforms).zip(jobs()) {
                 let part = || self.draws.uniform(Subject { job, branch, ..subject }, Purpose::Part);
                 *time = nearest(sampler.time(*uniform, part)).as_nanos();
             }
@@ -163,30 +168,64 @@ impl Luck {
         self.draws.below(of, subject, Purpose::Replica)
     }
 
-    /// How long after the job before it a job arrives, by its number in the order of arrivals, and by the one that its
-    /// draws are keyed with.
-    pub(super) fn gap(&self, place: u64, number: u64) -> Time {
-        match &self.scenario.arrivals {
-            Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
-            Arrivals::Every(gap) => *gap,
-            Arrivals::Poisson(rate) => {
-                nearest(self.draws.exponential(Subject::job(number), Purpose::Arrival) / rate)
-            }
-            Arrivals::Trace(times) => {
-                let at = |place: u64| times[(place % times.len() as u64) as usize];
-                let before = if place.is_multiple_of(times.len() as u64) {
-                    period(times).saturating_sub(at(times.len() as u64 - 1))
-                } else {
-                    return at(place).saturating_sub(at(place - 1));
-                };
-                before.saturating_add(at(place))
-            }
+    /// How long after the job before each of them the jobs from `number` on arrive.
+    pub(super) fn gaps(&self, number: u64, into: &mut [Time; JOBS]) {
+        let (mut drawn, mut odd) = ([0.0; JOBS], [0.0; JOBS]);
+        if let Arrivals::Poisson(_) = self.scenario.arrivals {
+            self.draws.uniforms(Subject::job(number), Purpose::Arrival, [&mut drawn, &mut odd]);
+        }
+        for ((gap, drawn), i) in into.iter_mut().zip(drawn).zip(0..) {
+            *gap = match &self.scenario.arrivals {
+                Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
+                Arrivals::Every(gap) => *gap,
+                Arrivals::Poisson(rate) => nearest(-libm::log(drawn) / rate),
+                Arrivals::Trace(times) => gap_of(times, number.wrapping_add(i) & !UNCOUNTED),
+            };
         }
     }
 
     /// How long a client thinks, with this mean.
     pub(super) fn think(&self, subject: Subject, mean: Time) -> Time {
         nearest(self.draws.exponential(subject, Purpose::Think) * mean.as_secs_f64())
+    }
+}
+
+/// How long after the one before a job arrives, by its place in a trace that begins again after its end.
+fn gap_of(times: &[Time], place: u64) -> Time {
+    let at = |place: u64| times[(place % times.len() as u64) as usize];
+    if place.is_multiple_of(times.len() as u64) {
+        period(times).saturating_sub(at(times.len() as u64 - 1)).saturating_add(at(place))
+    } else {
+        at(place).saturating_sub(at(place - 1))
+    }
+}
+
+/// Times of the first attempts of jobs, which are drawn for several at once: what comes of it is [`Luck::latency`].
+pub(super) struct Firsts {
+    luck: Arc<Luck>,
+    /// The first job of those that are drawn; `None` before any was.
+    from: Option<u64>,
+    /// By branch.
+    times: Vec<[u64; JOBS]>,
+}
+
+impl Firsts {
+    pub(super) fn new(luck: Arc<Luck>) -> Firsts {
+        let times = alloc::vec![[0; JOBS]; luck.of_branch.len()];
+        Firsts { luck, from: None, times }
+    }
+
+    /// Those of one job, in nanoseconds, by branch: quick where jobs come in the order of their numbers.
+    pub(super) fn of(&mut self, job: u64) -> impl Iterator<Item = u64> {
+        let drawn = self.from.map(|from| job.wrapping_sub(from)).filter(|place| *place < JOBS as u64);
+        let place = drawn.unwrap_or_else(|| {
+            for (branch, pair) in (0..).step_by(2).zip(self.times.chunks_mut(2)) {
+                self.luck.latencies(Subject { branch, ..Subject::job(job) }, pair);
+            }
+            self.from = Some(job);
+            0
+        });
+        self.times.iter().map(move |times| times[place as usize])
     }
 }
 

@@ -44,6 +44,7 @@ mod load;
 mod luck;
 mod meter;
 mod playing;
+mod queued;
 mod readout;
 mod scenario;
 mod seat;
@@ -252,6 +253,16 @@ impl Simulation {
     #[must_use]
     pub fn without_copies(&self) -> Simulation {
         Simulation { plan: Arc::new(without_copies(&self.plan)), ..self.clone() }
+    }
+
+    /// Whether every branch starts with its job, and runs until it answers, fails, meets its deadline or its job is over.
+    fn is_plain(&self) -> bool {
+        let plan = &self.plan;
+        let plain = |branch: &Branch| {
+            branch.after.is_empty() && branch.attempt_timeout.is_none() && branch.limiter.is_none()
+        };
+        let sampled = plan.observe() + plan.holdout() > 0;
+        self.client.is_none() && !sampled && plan.leader().is_none() && plan.branches().iter().all(plain)
     }
 
     fn bounds(&self, branch: &Branch) -> bool {

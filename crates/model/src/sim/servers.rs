@@ -45,6 +45,8 @@ struct Replica {
     load: u32,
     /// Those that wait, and some that do so no more.
     waiting: VecDeque<CallId>,
+    /// When slots fall free of all the calls that were [queued](Servers::queue) so far, of slots that were in use.
+    free_at: BinaryHeap<Reverse<Time>>,
 }
 
 /// What the limit of a server has let in.
@@ -188,6 +190,9 @@ impl Servers {
         let spec = &self.scenario.servers[server as usize];
         let state = &mut self.states[server as usize];
         let all = spec.replicas;
+        if all == 1 {
+            return 0;
+        }
         if been_at.len() >= all as usize {
             been_at.clear();
         }
@@ -249,6 +254,41 @@ impl Servers {
             place.waiting.push_back(id);
         }
         id
+    }
+
+    /// Takes in a call that is served in its turn, as were all before it: when it begins and when it ends.
+    ///
+    /// What a slot falls free of first is the first that ends of what it was promised to (Kiefer and Wolfowitz, On the
+    /// theory of queues with many servers, Transactions of the American Mathematical Society 78, 1955).
+    pub(super) fn queue(&mut self, server: u32, replica: u32, work: Time, now: Time) -> (Time, Time) {
+        let (spec, state) = (&self.scenario.servers[server as usize], &mut self.states[server as usize]);
+        let place = &mut state.replicas[replica as usize];
+        let full = spec.slots.is_some_and(|slots| place.free_at.len() == slots as usize);
+        let slot = place.free_at.peek().map(|free| free.0).filter(|free| full || *free <= now);
+        let begins = slot.unwrap_or_default().max(now);
+        let ends = served_by(spec, begins, work, replica);
+        if slot.is_some()
+            && let Some(mut slot) = place.free_at.peek_mut()
+        {
+            *slot = Reverse(ends);
+        } else {
+            place.free_at.push(Reverse(ends));
+        }
+        place.load += 1;
+        if spec.slots.is_none_or(|slots| place.load <= slots) {
+            state.serving.set(now, state.serving.level() + 1);
+        }
+        (begins, ends)
+    }
+
+    /// One of these calls has ended.
+    pub(super) fn unqueue(&mut self, server: u32, replica: u32, now: Time) {
+        let (spec, state) = (&self.scenario.servers[server as usize], &mut self.states[server as usize]);
+        let place = &mut state.replicas[replica as usize];
+        place.load -= 1;
+        if spec.slots.is_none_or(|slots| place.load < slots) {
+            state.serving.set(now, state.serving.level() - 1);
+        }
     }
 
     /// A call's service is over; `None` when it was gone before.

@@ -248,6 +248,27 @@ impl Summary {
         self.backfills.push(if fills_in { missing } else { 0 });
     }
 
+    /// Counts a job that returned after a time, and that attempts were busy for so long.
+    pub(super) fn returned_after(&mut self, list: usize, elapsed: Time, busy: u64) {
+        self.returns.push(list, elapsed);
+        self.return_time.push(elapsed.as_nanos());
+        self.busy.push(busy);
+    }
+
+    /// Counts what jobs have in common that start all their branches at once: so many, and so many of them in which the
+    /// first attempt of every branch answered. What they did beyond that is counted one by one.
+    pub(super) fn alike(&mut self, played: u64, answered: u64) {
+        let n = self.outcomes.len() as u64;
+        self.ledger.primaries.launched += played * n;
+        self.ledger.primaries.won += answered * n;
+        self.outcomes.iter_mut().for_each(|outcomes| outcomes.answered += answered);
+        self.prices.launched.iter_mut().for_each(|launched| *launched += played);
+        for total in [&mut self.extra, &mut self.backfills] {
+            total.zeros(played);
+        }
+        self.turned_away.none(played);
+    }
+
     /// How long an attempt waited for its permit.
     pub(super) fn waited(&mut self, wait: Time) {
         self.waits.push(wait);

@@ -14,6 +14,7 @@ use super::arriving::{Arrival, Arriving};
 use super::client::Calls;
 use super::direct::Direct;
 use super::meter::Meter;
+use super::queued::Queued;
 use super::seat::{Held, Player, Runs, Seat};
 use super::servers::{CallId, Fate, Servers};
 use super::trace::{Happened, Record, Step, Trace};
@@ -184,7 +185,14 @@ impl World {
     /// Plays jobs to their end.
     pub(super) fn play(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
         if self.simulation.jobs_interact() {
-            self.run_together(jobs)?;
+            if let Some(queued) = Queued::new(&self.simulation)
+                && let Some(summary) = queued.run(jobs.clone())
+            {
+                self.summary = summary;
+                return Ok(());
+            }
+            self.begin(jobs);
+            while !self.advance(u64::MAX)? {}
         } else if let Some(direct) = Direct::new(&self.simulation) {
             direct.run(self, jobs);
         } else {
@@ -210,12 +218,6 @@ impl World {
         self.due.clear();
     }
 
-    fn run_together(&mut self, jobs: Range<u64>) -> Result<(), SimError> {
-        self.begin(jobs);
-        while !self.advance(u64::MAX)? {}
-        Ok(())
-    }
-
     /// Jobs of this range are going to arrive, as [`World::advance`] is called.
     pub(super) fn begin(&mut self, jobs: Range<u64>) {
         self.arriving = Some(Arriving::new(self.simulation.clone(), jobs));
@@ -223,7 +225,8 @@ impl World {
     }
 
     fn name_next(&mut self) {
-        self.arrival = self.arriving.as_mut().and_then(|arriving| arriving.next(&self.summary));
+        let over = self.summary.jobs();
+        self.arrival = self.arriving.as_mut().and_then(|arriving| arriving.next(over >= arriving.counted()));
     }
 
     /// Plays so many instants more; whether all is over then.
