@@ -8,7 +8,6 @@ use comfy_table::Table;
 use comfy_table::presets::NOTHING;
 use fantail_core::Branch;
 use fantail_planfile::{Config, PlanEntry};
-use fantail_report::text::printable;
 
 use crate::args::CheckArgs;
 use crate::{describe, input, number, output};
@@ -38,9 +37,7 @@ fn understood(path: &Path, config: &Config) -> String {
 }
 
 fn line(text: &mut String, line: impl std::fmt::Display) {
-    // Names are whatever the file says; a table has line ends of its own.
-    let lines: Vec<String> = line.to_string().lines().map(printable).collect();
-    writeln!(text, "{}", lines.join("\n")).expect("a string takes every write");
+    writeln!(text, "{line}").expect("a string takes every write");
 }
 
 /// Neighbours alike in all but name and host, more than this many, share a line.

@@ -348,14 +348,17 @@ fn a_file_that_is_no_text_is_not_simulated() {
 }
 
 #[test]
-fn a_name_commands_no_terminal() {
+fn plans_of_one_name_are_told_apart_by_their_files() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("plan.toml");
-    let plan = "[plan.\"x\\u001b[31m\".branch]\n\"y\\u0007\" = { latency = \"exponential:mean=1s\" }\n";
-    std::fs::write(&file, plan).unwrap();
-    for command in [&["simulate", "--jobs", "100"][..], &["check"]] {
-        let shown = succeeds(&[command, &[file.to_str().unwrap()]].concat());
-        assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
+    let plan = "[plan.p.branch]\nb = { latency = \"exponential:mean=1s\" }\n";
+    let files = ["a.toml", "b.toml"].map(|name| {
+        std::fs::write(folder.path().join(name), plan).unwrap();
+        folder.path().join(name).to_str().unwrap().to_owned()
+    });
+    let shown = succeeds(&["simulate", &files[0], &files[1], "--jobs", "100", "--trace", "1"]);
+    for file in files {
+        // Its description, its column and its job.
+        assert_eq!(shown.matches(&format!("{file}: p")).count(), 3, "{shown}");
     }
 }
 

@@ -239,6 +239,22 @@ fn limiters_are_checked() {
 }
 
 #[test]
+fn names_hold_nothing_that_a_terminal_obeys() {
+    check(
+        "[limiter.\"\\u0007\"]\ngate = 1\n[plan.\"a\\n\".branch.\"b\\u001b[31m\"]",
+        &[
+            "1:10: `name`: got `\\u{7}`, expected no control characters",
+            "3:7: `name`: got `a\\n`, expected no control characters",
+            "3:20: `name`: got `b\\u{1b}[31m`, expected no control characters",
+        ],
+    );
+    check(
+        "[plan.a.each]\ncount = 2\nname = \"\\u0000{i}\"",
+        &["3:8: `name`: got `\\u{0}{i}`, expected no control characters"],
+    );
+}
+
+#[test]
 fn each_needs_a_count_and_names_of_their_own() {
     check(
         "[plan.a.each]\n",

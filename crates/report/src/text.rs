@@ -18,6 +18,18 @@ pub fn printable(text: &str) -> String {
     shown
 }
 
+/// What each of some plans is called beside the others, given its name and the file that states it: its name, after its file where
+/// another file has a plan of that name.
+pub(crate) fn apart(plans: &[(&str, Option<&str>)]) -> Vec<String> {
+    let shown = |(name, file): &(&str, Option<&str>)| match file {
+        Some(path) if plans.iter().any(|other| other.0 == *name && other.1 != *file) => {
+            format!("{}: {name}", printable(path))
+        }
+        _ => (*name).to_owned(),
+    };
+    plans.iter().map(shown).collect()
+}
+
 /// Breaks `text` between words into lines of at most `width` columns, all but the first one indented by `indent`.
 pub fn fold(text: &str, width: usize, indent: usize) -> String {
     let mut folded = String::new();
@@ -52,7 +64,7 @@ fn is_unit_of(number: &str, unit: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fold, printable};
+    use super::{apart, fold, printable};
 
     #[test]
     fn what_would_act_on_a_terminal_or_break_a_document_is_escaped() {
@@ -60,6 +72,14 @@ mod tests {
         check("läge <b> 漢字", "läge <b> 漢字");
         check("x\u{7}\u{1b}[31m", "x\\u{7}\\u{1b}[31m");
         check("a\nb\u{9b}\u{ffff}", "a\\nb\\u{9b}\\u{ffff}");
+    }
+
+    #[test]
+    fn plans_of_one_name_are_told_apart_by_their_files() {
+        let plans = [("a", Some("x.toml")), ("a", Some("y\n.toml")), ("b", Some("x.toml")), ("c", None)];
+        assert_eq!(apart(&plans), ["x.toml: a", "y\\n.toml: a", "b", "c"]);
+        let along_a_sweep = [("a", Some("x.toml")); 2];
+        assert_eq!(apart(&along_a_sweep), ["a", "a"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) fn say_what_does_not_hold(report: &Report) -> bool {
         for (goal, figure) in report.asserts.iter().zip(&figures.asserted) {
             if let Some(why) = broken_by(goal, figure) {
                 broken = true;
-                output::say(&format_args!("error: {}: {goal} {why}", strategy.shown()));
+                output::say(&format_args!("error: {}: {goal} {why}", strategy.shown));
             }
         }
     }

@@ -60,7 +60,7 @@ impl Column {
 
 /// The columns of `rows`: their names, then where in a sweep they are, then their figures.
 pub(super) fn columns(report: &Report, rows: &[Row<'_>]) -> Vec<Column> {
-    let names = rows.iter().map(|(strategy, _)| strategy.shown()).collect();
+    let names = rows.iter().map(|(strategy, _)| strategy.shown.clone()).collect();
     let mut columns = vec![Column::new(Subject::Name, "strategy", names)];
     let points: Vec<Point> = rows.iter().filter_map(|(strategy, _)| strategy.point).collect();
     if let Some(first) = points.first() {

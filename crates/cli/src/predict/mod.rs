@@ -127,7 +127,7 @@ fn say_what_is_left_out(report: &Report) {
 /// Says which strategies `--explain` has nothing to say of.
 fn say_what_is_not_explained(report: &Report) {
     for strategy in report.strategies.iter().filter(|strategy| strategy.simulated().is_some()) {
-        let name = strategy.shown();
+        let name = &strategy.shown;
         output::say(&format_args!(
             "note: {name}: not explained: --explain is for plans with an exact law only"
         ));

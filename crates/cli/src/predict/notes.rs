@@ -24,7 +24,7 @@ pub(super) fn notes(report: &Report) -> Vec<String> {
             && share.value > 0.0
         {
             let share = number::percent(share.value);
-            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown()));
+            notes.push(format!("Jobs of {} that send a copy: {share}.", strategy.shown));
         }
     }
     // Along a sweep of deadlines many are.
@@ -48,7 +48,7 @@ fn earlier_copy(strategy: &Strategy) -> Option<String> {
     };
     Some(format!(
         "A copy of {} is due after {due}, not after {percentile}{wanted}: it needs {needs} before the deadline.",
-        strategy.shown()
+        strategy.shown
     ))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn add_dashes(dashes: &mut Dashes, columns: &[Column], rows: &[Row<'_
     for column in columns {
         let header = column.header.replace('\n', " ");
         for (row, why) in &column.missing {
-            dashes.add(&header, rows[*row].0.shown(), why);
+            dashes.add(&header, rows[*row].0.shown.clone(), why);
         }
     }
 }
@@ -184,7 +184,7 @@ fn names(report: &Report, strategies: &[&Strategy]) -> String {
         if !meant.contains(&true) {
             continue;
         }
-        let mut name = curve[0].shown();
+        let mut name = curve[0].shown.clone();
         if report.is_sweep() && meant.contains(&false) {
             name = format!("{name} at {}", values(curve, &meant));
         }

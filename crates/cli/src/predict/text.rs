@@ -30,7 +30,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
         for curve in report.curves() {
             let rows = rows(curve);
             let Some((first, _)) = rows.first() else { continue };
-            writeln!(text, "\n{}", output::strong(&first.shown())).expect("a string takes every write");
+            writeln!(text, "\n{}", output::strong(&first.shown)).expect("a string takes every write");
             let some = some_of(&rows);
             if some.len() < rows.len() {
                 shortened = Some((some.len(), rows.len()));
@@ -65,7 +65,7 @@ pub(super) fn render(report: &Report, width: usize) -> String {
 /// What would help, as a table, and what is easily misread.
 fn explain(text: &mut String, strategy: &Strategy, explanation: &Explanation, width: usize) {
     let Explanation { base, levers, beyond_reach, reach, traps } = explanation;
-    writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.shown())))
+    writeln!(text, "\n{}", output::strong(&format!("{}, explained", strategy.shown)))
         .expect("a string takes every write");
     let readouts = || std::iter::once(base).chain(levers.iter().map(|lever| &lever.readout));
     let words = |first: &str, word: fn(&Lever) -> &str| {

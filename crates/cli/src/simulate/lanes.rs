@@ -99,7 +99,7 @@ fn lanes(contender: &Contender, trace: &Trace, of: &str) -> Job {
         Some(Verdict::Failed(_)) => "failed",
         None => "never over",
     };
-    let name = &contender.name;
+    let name = &contender.shown;
     let after =
         if trace.verdict.is_some() { format!(" after {}", shown(trace.elapsed)) } else { String::new() };
     let held = holder.map_or_else(String::new, |attempt| held(contender, trace, attempt));

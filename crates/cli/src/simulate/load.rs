@@ -14,7 +14,7 @@ pub(super) fn check(contenders: &[Contender]) -> anyhow::Result<()> {
             if load.offered < 1.0 {
                 continue;
             }
-            let message = format!("{}: {}", contender.name, load_in_words(&load));
+            let message = format!("{}: {}", contender.shown, load_in_words(&load));
             if load.bound == Bound::Limit {
                 output::say(&format_args!("warning: {message}: it turns calls away"));
             } else if contender.is_bounded() {

@@ -118,7 +118,7 @@ fn whole_blocks(contenders: &[Contender], range: &Range<u64>) -> anyhow::Result<
             range.start,
             range.end,
             Simulation::BLOCK,
-            contender.name
+            contender.shown
         ))),
         _ => Ok(()),
     }

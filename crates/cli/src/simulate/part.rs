@@ -84,7 +84,7 @@ impl Part {
                     let jobs = summary.jobs();
                     return Err(Failure::invalid(format_args!(
                         "its ranges hold {stated} jobs, a summary of `{}` holds {jobs}",
-                        contender.name
+                        contender.shown
                     )));
                 }
             }

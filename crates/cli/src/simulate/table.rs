@@ -22,14 +22,15 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         writeln!(text, "{}", fold(line, width, 2)).expect("a string takes every write");
     };
     if let (Some(n), Some(latency)) = (report.n, &report.latency) {
-        line(&format!("{} {latency}", number::count(n.into(), "branch,", "branches, each")));
+        let branches = number::count(n.into(), "branch,", "branches, each");
+        line(&format!("{branches} {}", printable(latency)));
     }
-    let names = report.rows.iter().map(|row| printable(&row.name).width()).max().unwrap_or(0);
+    let names = report.rows.iter().map(|row| row.shown.width()).max().unwrap_or(0);
     for row in &report.rows {
         if let Some(description) = &row.description {
-            let name = printable(&row.name);
+            let name = &row.shown;
             let padding = " ".repeat(names - name.width());
-            line(&format!("{name}{padding}  {}", printable(description)));
+            line(&format!("{name}{padding}  {}", description));
         }
     }
     line(&format!("{}; in parentheses where the figure lies with 95 % confidence", report.title));
@@ -73,7 +74,7 @@ fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row
     let labels = shown.iter().map(|id| label(id).width()).max().unwrap_or(0);
     let column = |row: &Row| {
         let cells = shown.iter().map(|id| cell(row, id).width());
-        cells.chain([printable(&row.name).width()]).max().unwrap_or(0) + GAP
+        cells.chain([row.shown.width()]).max().unwrap_or(0) + GAP
     };
     let mut blocks: Vec<(usize, Vec<&Row>)> = Vec::new();
     for row in &report.rows {
@@ -91,7 +92,7 @@ fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row
 
 fn table(columns: &[&Row], shown: &[Id]) -> Table {
     let mut table = Table::new();
-    let names = columns.iter().map(|row| printable(&row.name).replace('|', "\\|"));
+    let names = columns.iter().map(|row| row.shown.replace('|', "\\|"));
     table.set_header(std::iter::once(String::new()).chain(names));
     for id in shown {
         let cells = columns.iter().map(|row| cell(row, id));
@@ -183,7 +184,7 @@ fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
     for id in shown {
         for row in &report.rows {
             if let Some(why) = why_missing(row, id) {
-                dashes.add(&label(id), printable(&row.name), why);
+                dashes.add(&label(id), row.shown.clone(), why);
             }
         }
     }
@@ -192,7 +193,7 @@ fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    let blocks = report.rows.iter().filter_map(|row| Some((row.blocks?, row.warm_up, row.name.as_str())));
+    let blocks = report.rows.iter().filter_map(|row| Some((row.blocks?, row.warm_up, row.shown.as_str())));
     let mut groups: Vec<(u64, u64, Vec<&str>)> = Vec::new();
     for (blocks, warm_up, name) in blocks {
         match groups.iter_mut().find(|group| (group.0, group.1) == (blocks, warm_up)) {
@@ -204,7 +205,7 @@ fn notes(report: &Report) -> Vec<String> {
         let of = if names.len() == report.rows.len() {
             String::new()
         } else {
-            format!(" of {}", printable(&names.join(", ")))
+            format!(" of {}", names.join(", "))
         };
         let [blocks_shown, block, warm_up_shown] = [blocks, Simulation::BLOCK, warm_up].map(number::grouped);
         let rest = if blocks < 2 {

@@ -314,16 +314,6 @@ fn the_same_strategy_twice_is_two_curves() {
 }
 
 #[test]
-fn a_name_commands_no_terminal_and_breaks_no_picture() {
-    let folder = Folder::new();
-    let plan = "[plan.\"x\\u0007\\u001b[31m\"]\n[plan.\"x\\u0007\\u001b[31m\".branch]\nb = { latency = \"exponential:mean=1s\" }\n";
-    let (file, picture) = (folder.file("plan.toml", plan), folder.path("picture.svg"));
-    let shown = succeeds(&[&file, "--plot", &picture]) + &std::fs::read_to_string(&picture).unwrap();
-    assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
-    assert_eq!(only(&[&file])["name"], "x\u{7}\u{1b}[31m");
-}
-
-#[test]
 fn what_leaves_waits_that_nobody_takes_is_not_recommended() {
     let wide = ["-n", "5", "--latency", "lognormal:median=1s,sigma=20"];
     let explained = explained(&wide);

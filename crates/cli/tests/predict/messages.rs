@@ -1,6 +1,6 @@
 //! What is said of flags and figures that a plan does not state.
 
-use crate::support::{EIGHT, FIVE, Folder, LOG_NORMAL, json, refuses, succeeds};
+use crate::support::{EIGHT, FIVE, Folder, LOG_NORMAL, json, refuses, run, succeeds, text};
 
 const ENRICH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/enrich.toml");
 
@@ -109,4 +109,19 @@ fn a_count_is_a_whole_number_however_it_is_written() {
         &[&of("8")[..], &["--seed", "x"]].concat(),
         &["expected a whole number from 0 to 18446744073709551615"],
     );
+}
+
+#[test]
+fn plans_of_one_name_are_told_apart_by_their_files() {
+    let folder = Folder::new();
+    let plan = "[plan.p.branch]\nb = { latency = \"exponential:mean=1s\" }\n";
+    let (one, other) = (folder.file("a.toml", plan), folder.file("b\u{1b}[31m.toml", plan));
+    let output = run(&[&one, &other, "--assert", "p99<1s"]);
+    let [shown, faults] = [&output.stdout, &output.stderr].map(|bytes| text(bytes));
+    let other = other.replace('\u{1b}', "\\u{1b}");
+    for file in [one, other] {
+        assert!(faults.contains(&format!("error: {file}: p: p99<1s does not hold")), "{faults}");
+        assert!(shown.contains(&format!("\n{file}: p  ")), "{shown}");
+    }
+    assert!(!shown.contains(|char: char| char.is_control() && char != '\n'), "{shown:?}");
 }

@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::limiter::LimiterDraft;
 use super::reader::{At, Entry, Reader, Table, Text};
-use super::{hedge, named};
+use super::{hedge, named, visible};
 use crate::keys::Scope;
 use crate::law::{self, StatedLaw};
 use crate::problem::{did_you_mean, quote};
@@ -145,6 +145,7 @@ fn names<'a>(reader: &mut Reader<'_>, each: &Entry<'a>, table: &mut Table<'a>) -
     let stated = count.as_ref().and_then(|entry| reader.count(entry));
     let text = name.as_ref().and_then(|entry| reader.text_or(entry, "a text, like \"shard-{i}\""));
     if let Some(text) = &text {
+        visible(reader, text.str, text.span.clone());
         let rest = text.str.replace("{i}", "");
         if rest.contains(['{', '}']) {
             let message = format!("`name`: {} has a brace that is not of {{i}}", quote(text.str));

@@ -16,12 +16,13 @@ pub(crate) use hedge::{After, Copies, race, resolve};
 pub(crate) use reader::{At, time_error};
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
 use crate::config::{Config, Overrides};
 use crate::keys::Scope;
-use crate::problem::Fault;
+use crate::problem::{Fault, quote};
 use reader::{Entry, Reader, Table, entries};
 
 /// Reads a whole file, its plans changed by `overrides`.
@@ -63,13 +64,24 @@ pub(crate) fn config(text: &str, overrides: &Overrides) -> Result<Config, Vec<Fa
     })
 }
 
-/// The entries of a table of tables by name.
+/// The entries of a table of tables by name. Names are shown everywhere, so none may hold what a terminal obeys.
 fn named<'a>(reader: &mut Reader<'_>, entry: &Entry<'a>) -> Vec<Entry<'a>> {
     let DeValue::Table(table) = entry.value else {
         reader.mismatch(entry, &format!("tables by name, like [{}.NAME]", entry.key));
         return Vec::new();
     };
-    entries(table)
+    let entries = entries(table);
+    for entry in &entries {
+        visible(reader, entry.key, entry.key_span.clone());
+    }
+    entries
+}
+
+/// Notes a name that holds characters nobody sees.
+fn visible(reader: &mut Reader<'_>, name: &str, span: Range<usize>) {
+    if name.contains(char::is_control) {
+        reader.fault(span, format!("`name`: got {}, expected no control characters", quote(name)));
+    }
 }
 
 /// Notes plans that would answer the same requests.

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::report::{Figures, Report, Strategy, rows};
 use super::subjects::subjects;
 use crate::Invalid;
+use crate::number;
 use crate::plot::{Panel, Plot, TONES};
-use crate::{number, text};
 
 /// What a picture of a prediction shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -77,17 +77,6 @@ fn variable(report: &Report) -> Option<&'static str> {
     report.strategies.first()?.point.map(super::request::Point::variable)
 }
 
-/// What a strategy is called beside the others.
-fn name(report: &Report, strategy: &Strategy) -> String {
-    let same = |other: &&Strategy| other.name == strategy.name && other.file != strategy.file;
-    match &strategy.file {
-        Some(file) if report.strategies.iter().any(|other| same(&other)) => {
-            format!("{}: {}", text::printable(file), strategy.shown())
-        }
-        _ => strategy.shown(),
-    }
-}
-
 /// Refuses more than can be told apart.
 fn check_count(count: usize, what: &str, most: usize, hint: &str) -> Result<(), Invalid> {
     if count > most {
@@ -114,7 +103,7 @@ fn description(report: &Report) -> String {
         };
         let ends: Vec<String> =
             ends.into_iter().map(|(strategy, figures)| words(report, strategy, figures)).collect();
-        sentences.push(format!("{}: {}.", name(report, &curve[0]), ends.join("; ")));
+        sentences.push(format!("{}: {}.", curve[0].shown, ends.join("; ")));
     }
     sentences.join(" ")
 }

@@ -39,6 +39,8 @@ pub struct Strategy {
     pub name: String,
     /// The file that states it.
     pub file: Option<String>,
+    /// What people are shown as its name, beside those of the others.
+    pub shown: String,
     /// Where in a sweep it is.
     pub point: Option<Point>,
     /// What the plan waits for and what it does meanwhile, in words; `None` where its short form says it.
@@ -163,11 +165,6 @@ pub struct Prices {
 }
 
 impl Strategy {
-    /// Its name as people are shown it.
-    pub fn shown(&self) -> String {
-        text::printable(&self.name)
-    }
-
     /// The jobs that its figures are counted of, where it has no exact law.
     pub fn simulated(&self) -> Option<&Simulated> {
         self.outlook.as_ref().ok()?.simulated()
@@ -195,12 +192,14 @@ impl Report {
         let (strategies, points, asked_points) = affordable(strategies, points, shares);
         let mut kept = Kept::new(&strategies, points);
         let all = strategies.len();
-        let solve = |(solved, stated): (usize, Stated)| {
-            let strategy = strategy(stated, &asked, &mut kept);
+        let named: Vec<_> = strategies.iter().map(|stated| (&*stated.name, stated.file.as_deref())).collect();
+        let shown = text::apart(&named);
+        let solve = |(solved, (stated, shown)): (usize, (Stated, String))| {
+            let strategy = strategy(stated, shown, &asked, &mut kept);
             progress(solved + 1, all);
             strategy
         };
-        let strategies = strategies.into_iter().enumerate().map(solve).collect();
+        let strategies = strategies.into_iter().zip(shown).enumerate().map(solve).collect();
         let labels = percentiles.iter().map(|percentile| percentile.label().to_owned()).collect();
         Ok(Report { setting, shares, labels, percentiles_asked, asserts, strategies, points, asked_points })
     }
@@ -306,7 +305,7 @@ struct Asked<'a> {
     explain: bool,
 }
 
-fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
+fn strategy(stated: Stated, shown: String, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
     let Asked { percentiles, asserts, shares, effort, play, explain } = *asked;
     let Stated { point, plan, shape, wait_for, origins, .. } = stated;
     let scenario = stated.scenario.as_deref();
@@ -333,7 +332,7 @@ fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
                 Ok(_) if !left_out.is_empty() => Err(left_out),
                 law => law.map_err(|reasons| reasons.into_iter().chain(left_out).collect()),
             };
-            (Some(text::printable(&description)), Some((plan, laws)), grouped, group_of, law)
+            (Some(description), Some((plan, laws)), grouped, group_of, law)
         }
     };
     // One branch after another: the last ones are not called once there are answers enough.
@@ -359,6 +358,7 @@ fn strategy(stated: Stated, asked: &Asked<'_>, kept: &mut Kept) -> Strategy {
     Strategy {
         name: stated.name,
         file: stated.file,
+        shown,
         point,
         description,
         fit_error: stated.fit_error,
@@ -404,9 +404,7 @@ fn dependent(law: JobLaw, shares: Dependence) -> Result<Solved, SolveError> {
 /// Why a plan has no figures.
 fn reasons(error: SolveError) -> Vec<String> {
     match error {
-        SolveError::NotIncluded(reasons) => {
-            reasons.iter().map(|reason| text::printable(&reason.to_string())).collect()
-        }
+        SolveError::NotIncluded(reasons) => reasons.iter().map(ToString::to_string).collect(),
         error => vec![error.to_string()],
     }
 }
@@ -435,7 +433,7 @@ fn figures(
         prices: law.prices(Cancellation::AtOnce, tables),
         sends_copy: law.sends_copy(),
         method: Method::Exact,
-        assumes: law.assumptions().iter().map(|assumption| text::printable(assumption)).collect(),
+        assumes: law.assumptions().to_vec(),
         asserted: Vec::new(),
         not_exact: Vec::new(),
         central: [most?, nearly_all?],

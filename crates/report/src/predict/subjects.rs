@@ -33,9 +33,9 @@ pub(crate) fn subjects(report: &Report) -> Vec<String> {
             .chain(shared(report))
             .collect();
     }
-    let name_width = report.strategies.iter().map(|strategy| strategy.shown().width()).max().unwrap_or(0);
+    let name_width = report.strategies.iter().map(|strategy| strategy.shown.width()).max().unwrap_or(0);
     let line = |strategy: &Strategy| {
-        let name = strategy.shown();
+        let name = &strategy.shown;
         let padding = " ".repeat(name_width - name.width());
         let description = strategy.description.as_deref().unwrap_or_default();
         format!("{name}{padding}  {description}")

@@ -41,6 +41,8 @@ pub struct Row {
     pub name: String,
     /// The file that states it.
     pub file: Option<String>,
+    /// What people are shown as its name, beside those of the others.
+    pub shown: String,
     /// What it waits for and does meanwhile, in words; `None` where its short form says it.
     pub description: Option<String>,
     /// Whether it is a client that knows no plan.
@@ -107,6 +109,7 @@ impl Report {
         let row = |(contender, played): (&Contender, &Played)| Row {
             name: contender.name.clone(),
             file: contender.file.clone(),
+            shown: contender.shown.clone(),
             description: contender.description.clone(),
             is_client: contender.is_client,
             jobs: played.summary.jobs(),

@@ -9,7 +9,7 @@ use fantail_planfile::{Config, Overrides, PlanEntry, ShortForm, StatedLaw, parse
 use serde::{Deserialize, Serialize};
 
 use crate::flags::Flags;
-use crate::{Invalid, Source, describe};
+use crate::{Invalid, Source, describe, text};
 
 /// What is asked, in the words of the flags of `fantail simulate`: all of it, so that parts of one simulation can be told
 /// from others, and merged without the files.
@@ -36,6 +36,8 @@ pub struct Contender {
     pub name: String,
     /// The file that states it.
     pub file: Option<String>,
+    /// What people are shown as its name, beside those of the others.
+    pub shown: String,
     /// What it waits for and does meanwhile, in words; `None` where its short form says it.
     pub description: Option<String>,
     /// Whether it is a client that knows no plan.
@@ -72,6 +74,10 @@ impl Inputs {
         for source in &self.files {
             let config = source.config(&Overrides::default())?;
             self.of_file(&source.name, &config, &mut contenders)?;
+        }
+        let named: Vec<_> = contenders.iter().map(|one| (&*one.name, one.file.as_deref())).collect();
+        for (shown, contender) in text::apart(&named).into_iter().zip(&mut contenders) {
+            contender.shown = shown;
         }
         Ok(contenders)
     }
@@ -140,6 +146,7 @@ impl Inputs {
         Ok(Contender {
             name: plan.name().to_owned(),
             file: file.map(ToOwned::to_owned),
+            shown: String::new(),
             description: Some(describe::plan(&plan)),
             is_client: false,
             plain: copies.then(|| simulation.without_copies()),

@@ -7,7 +7,7 @@ use fantail_core::{Branch, WaitFor};
 use fantail_model::{Cancellation, Dependence, Group, GroupedPlan, Law, Level};
 
 use super::{Subject, Trap, above, readout, shapes};
-use crate::{number, text};
+use crate::number;
 
 pub(super) fn traps(subject: &Subject<'_>) -> Vec<Trap> {
     if let Some(form) = subject.shaped {
@@ -122,7 +122,7 @@ pub(super) fn names(subject: &Subject<'_>, groups: &[usize]) -> Option<String> {
     let of_groups: Vec<&Branch> =
         branches.filter(|(_, group)| groups.contains(group)).map(|(branch, _)| branch).collect();
     let mut names: Vec<String> =
-        of_groups.iter().take(MOST).map(|branch| format!("`{}`", text::printable(&branch.name))).collect();
+        of_groups.iter().take(MOST).map(|branch| format!("`{}`", branch.name)).collect();
     if of_groups.len() > MOST {
         names.push(format!("{} more", of_groups.len() - MOST));
     }

@@ -2,7 +2,7 @@
 
 use fantail_model::special::normal_hazard;
 
-use super::{check_curves, name, one};
+use super::{check_curves, one};
 use crate::Invalid;
 use crate::number;
 use crate::plot::{Axis, Curve, Mark, Panel, Scale, Tone, Unit};
@@ -35,7 +35,7 @@ pub(super) fn pdf(report: &Report) -> Result<Vec<Panel>, Invalid> {
     if let Some((strategy, _)) = rows.iter().find(|(_, figures)| figures.law.density(0.0).is_none()) {
         let message = format!(
             "--view pdf: {} is known by bounds, which have no density; expected cdf or tail",
-            strategy.shown()
+            strategy.shown
         );
         return Err(Invalid::new(message));
     }
@@ -109,11 +109,11 @@ fn drawn(report: &Report) -> Result<Vec<Row<'_>>, Invalid> {
 
 /// What a row is called: a sweep has a row for each point.
 fn label(report: &Report, strategy: &Strategy) -> String {
-    let name = name(report, strategy);
+    let name = &strategy.shown;
     match strategy.point {
         Some(point) if report.curves().len() == 1 => format!("{} = {point}", point.variable()),
         Some(point) => format!("{name}, {} = {point}", point.variable()),
-        None => name,
+        None => name.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fantail_model::{Asymptotes, Dependence, Group};
 
-use super::{check_count, check_curves, name, one};
+use super::{check_count, check_curves, one};
 use crate::Invalid;
 use crate::plot::{Axis, Band, Curve, Panel, Scale, Tone, Unit};
 use crate::predict::report::{CENTRAL, Figures, Report, Row, rows};
@@ -37,7 +37,7 @@ pub(super) fn times(report: &Report) -> Result<Vec<Panel>, Invalid> {
             let curve = |(i, strategy): (usize, &&[_])| {
                 let (word, measure) = one_measure(report);
                 let points = points(&rows(*strategy), |figures| measure(figures));
-                let name = format!("{word} of {}", name(report, &strategy[0]));
+                let name = format!("{word} of {}", strategy[0].shown);
                 Curve { name, tone: Tone::Main(i), points }
             };
             (several.iter().enumerate().map(curve).collect(), Vec::new())
@@ -77,7 +77,7 @@ pub(super) fn verdicts(report: &Report) -> Result<Vec<Panel>, Invalid> {
             points: points(&rows, share),
         };
         Some(Panel {
-            title: if strategies.len() > 1 { name(report, &strategy[0]) } else { String::new() },
+            title: if strategies.len() > 1 { strategy[0].shown.clone() } else { String::new() },
             x: along(report)?,
             y: Axis {
                 label: "share of jobs".to_owned(),
