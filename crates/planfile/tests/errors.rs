@@ -250,7 +250,7 @@ fn names_hold_nothing_that_a_terminal_obeys() {
     );
     check(
         "[plan.a.each]\ncount = 2\nname = \"\\u0000{i}\"",
-        &["3:8: `name`: got `\\u{0}{i}`, expected no control characters"],
+        &["3:8: `name`: got `\\0{i}`, expected no control characters"],
     );
 }
 
