@@ -2,62 +2,21 @@
 
 #[path = "support/observer.rs"]
 mod observer;
+#[path = "support/world.rs"]
+mod world;
 #[path = "support/worlds.rs"]
 mod worlds;
 
 use std::mem::discriminant;
 use std::sync::Arc;
 
-use fantail_core::job::{Action, AttemptId, Cause, Event, Job, Outcome, Start, Verdict};
+use fantail_core::job::{AttemptId, Cause, Event, Job, Outcome, Verdict};
 use fantail_core::{Plan, PlanSpec, Time, WaitFor};
-use observer::Observer;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use worlds::{Move, attempt_of, events_of, fair_moves, hostile_moves, plans, time_of};
-
-/// What a job was told, and when.
-type Told = Vec<(Time, Vec<Event>)>;
-
-/// Plays the moves under the observer's eyes, then drops the job if it still runs.
-fn play(plan: &Arc<Plan>, moves: &[Move], origin: Time) -> Result<(Job, Told), String> {
-    let (mut job, mut observer, _) = Observer::start(plan, origin, 7);
-    let mut now = origin;
-    let mut told = Vec::new();
-    for Move { pass, picks } in moves {
-        now = time_of(*pass, now, &job);
-        let events = events_of(picks, &observer, plan);
-        let broken = observer.step(&mut job, now, &events).err();
-        told.push((now, events));
-        if let Some(broken) = broken {
-            return Err(format!("{broken} after {told:?}"));
-        }
-    }
-    observer.step(&mut job, now, &[Event::Dropped])?;
-    told.push((now, vec![Event::Dropped]));
-    if job.verdict().is_none() || job.kept() > 0 {
-        return Err("a dropped job goes on".to_owned());
-    }
-    Ok((job, told))
-}
-
-/// Tells a new job the same, each batch and each attempt as it is changed.
-fn replay(plan: &Arc<Plan>, told: &Told, change: impl Fn(&[Event]) -> Vec<Event>) -> (Job, Vec<Action>) {
-    let mut actions = Vec::new();
-    let origin = told.first().map_or(Time::ZERO, |(at, _)| *at);
-    let live = observer::live(plan);
-    let start = Start { now: origin, rotation: 7, live: &live, ..Start::default() };
-    let mut job = Job::start(Arc::clone(plan), start, &mut actions);
-    for (at, events) in told {
-        job.step(*at, &mut change(events), &mut actions);
-    }
-    (job, actions)
-}
-
-fn at_origin(mut told: Told) -> Told {
-    told.insert(0, (Time::ZERO, Vec::new()));
-    told
-}
+use world::{attempt_of, play, replay, same_in_any_order, same_in_the_place_of};
+use worlds::{fair_moves, hostile_moves, plans};
 
 /// The event with its branch renamed.
 fn renamed(event: Event, name: impl Fn(u32) -> u32) -> Event {
@@ -108,10 +67,7 @@ proptest! {
     #[test]
     fn the_order_in_which_an_instant_is_told_does_not_matter(plan in plans(), moves in hostile_moves()) {
         let (_, told) = play(&plan, &moves, Time::ZERO).map_err(TestCaseError::fail)?;
-        let told = at_origin(told);
-        let (_, forward) = replay(&plan, &told, <[Event]>::to_vec);
-        let (_, backward) = replay(&plan, &told, |events| events.iter().rev().copied().collect());
-        prop_assert_eq!(forward, backward);
+        same_in_any_order(&plan, &told);
     }
 
     #[test]
@@ -126,7 +82,7 @@ proptest! {
         });
         let (job, told) = play(&alike, &moves, Time::ZERO).map_err(TestCaseError::fail)?;
         let rotate = |branch| (branch + shift) % alike.n();
-        let (turned, _) = replay(&alike, &at_origin(told), |events| {
+        let (turned, _) = replay(&alike, &told, |events| {
             events.iter().map(|event| renamed(*event, rotate)).collect()
         });
         for branch in 0..alike.n() {
@@ -170,18 +126,9 @@ fn a_job_that_starts_in_the_place_of_another_is_as_a_new_one() {
     let worlds = (plans(), fair_moves(), hostile_moves());
     for _ in 0..300 {
         let (plan, fair, hostile) = worlds.new_tree(&mut runner).unwrap().current();
-        let (mut used, _) = play(&plan, &hostile, Time::from_nanos(5)).unwrap();
+        let (used, _) = play(&plan, &hostile, Time::from_nanos(5)).unwrap();
         let (_, told) = play(&plan, &fair, Time::ZERO).unwrap();
-        let told = at_origin(told);
-        let (fresh, expected) = replay(&plan, &told, <[Event]>::to_vec);
-        let live = observer::live(&plan);
-        let mut actions = Vec::new();
-        used.restart(Start { rotation: 7, live: &live, ..Start::default() }, &mut actions);
-        for (at, events) in &told {
-            used.step(*at, &mut events.clone(), &mut actions);
-        }
-        assert_eq!(actions, expected);
-        assert_eq!(format!("{used:?}"), format!("{fresh:?}"));
+        same_in_the_place_of(used, &plan, &told);
     }
 }
 

@@ -13,8 +13,10 @@ fn the_code_map_has_every_crate_and_what_it_imports() {
 
 #[test]
 fn every_dependency_has_its_reason() {
-    let manifest = File::read("Cargo.toml").expect("this is a workspace");
-    none(reasons(&File::read("DESIGN.md").expect("the decisions are there"), &dependencies(&manifest)));
+    let manifests =
+        ["Cargo.toml", "fuzz/Cargo.toml"].map(|path| File::read(path).expect("it is a workspace"));
+    let dependencies = manifests.iter().flat_map(dependencies).collect();
+    none(reasons(&File::read("DESIGN.md").expect("the decisions are there"), &dependencies));
 }
 
 /// Compares the table under "Code map" with `LAYERS`.
@@ -70,11 +72,13 @@ fn reasons(file: &File, dependencies: &BTreeSet<String>) -> Vec<Finding> {
     findings
 }
 
-/// What the workspace takes from outside.
+/// What a workspace, or the one package that it is, takes from outside.
 fn dependencies(manifest: &File) -> BTreeSet<String> {
     let manifest = parse(manifest);
     let workspace = table(&manifest, "workspace").and_then(|workspace| table(workspace, "dependencies"));
-    let outside = workspace.into_iter().flatten().filter(|(_, value)| value.get_ref().get("path").is_none());
+    let of_package = table(&manifest, "dependencies");
+    let both = workspace.into_iter().chain(of_package).flatten();
+    let outside = both.filter(|(_, value)| value.get_ref().get("path").is_none());
     outside.map(|(name, _)| name.get_ref().to_string()).collect()
 }
 
@@ -98,7 +102,8 @@ fn a_code_map_that_differs_from_the_layers_is_found() {
                | `crates/stores` | e | fantail, core |\n| `crates/gateway` | f | all above |\n\
                | `crates/samples` | s | core |\n\
                | `crates/report` | r | core, model, planfile |\n| `crates/lab` | l | core, model, planfile, report, samples |\n\
-               | `crates/cli` | g | all above |\n| `bench` | b | core, model, fantail |\n| `xtask` | h | |\n\
+               | `crates/cli` | g | all above |\n| `bench` | b | core, model, fantail |\n\
+               | `fuzz` | z | core, planfile |\n| `xtask` | h | |\n\
                | `xtask-web` | w | |\n\n## Next\n\n| `crates/none` | i | |\n";
     let rule = |from: &str, to: &str, expected: &[(usize, &str)]| {
         check(code_map, "ARCHITECTURE.md", &map.replace(from, to), expected);

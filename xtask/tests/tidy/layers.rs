@@ -52,6 +52,7 @@ pub(crate) const LAYERS: &[Layer] = &[
         outside: None,
     },
     Layer { name: "fantail-bench", uses: &["fantail", "fantail-core", "fantail-model"], outside: None },
+    Layer { name: "fantail-fuzz", uses: &["fantail-core", "fantail-planfile"], outside: None },
     Layer { name: "xtask", uses: &[], outside: None },
     Layer { name: "xtask-web", uses: &[], outside: None },
 ];
@@ -158,6 +159,10 @@ fn verdict(layer: &Layer, used: &str, kind: &str) -> Option<String> {
 
 fn inheritance(file: &File) -> Vec<Finding> {
     let manifest = parse(file);
+    if manifest.contains_key("workspace") {
+        // It is one of its own.
+        return Vec::new();
+    }
     let (_, line) = package_name(file, &manifest);
     let inherits = |value: Option<&Spanned<DeValue<'_>>>| {
         value.and_then(|value| value.get_ref().get("workspace")).and_then(|flag| flag.get_ref().as_bool())
@@ -265,6 +270,7 @@ fn a_crate_with_lints_or_a_rust_version_of_its_own_is_found() {
     rule("[package]\nname = \"x\"\nrust-version.workspace = true", &[(2, "lints are not the workspace's")]);
     rule(&manifest("x", "").replace(".workspace", ""), &[(2, "add `rust-version.workspace = true`")]);
     rule("[package]\nname = \"x\"\n[lints]\nworkspace = false", &[(2, "lints"), (2, "rust-version")]);
+    rule("[package]\nname = \"x\"\n[workspace]", &[]);
 }
 
 #[test]

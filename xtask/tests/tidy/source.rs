@@ -45,14 +45,18 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the checkout").to_owned()
 }
 
-/// All text files of the checkout, without git's own, what cargo and npm put there, and what is no UTF-8.
+/// What git, cargo, npm and libFuzzer put into the checkout.
+const NOT_OURS: [&str; 6] =
+    [".git", "target", "crates/lab/web/node_modules", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
+
+/// All text files of the checkout, without [`NOT_OURS`] and what is no UTF-8.
 pub(crate) fn tree() -> Vec<File> {
     let root = root();
-    let built = [root.join("target"), root.join(".git"), root.join("crates/lab/web/node_modules")];
+    let not_ours = NOT_OURS.map(|path| root.join(path));
     WalkDir::new(&root)
         .sort_by_file_name()
         .into_iter()
-        .filter_entry(|entry| !built.iter().any(|path| path == entry.path()))
+        .filter_entry(|entry| !not_ours.iter().any(|path| path == entry.path()))
         .map(|entry| entry.expect("the checkout is readable"))
         .filter(|entry| entry.file_type().is_file())
         .filter_map(|entry| {

@@ -39,15 +39,15 @@ impl Bucket {
         self.level = (self.level + gained).min(self.worth(u64::from(self.rate.burst)));
     }
 
-    /// The first instant, from `now` on, at which `weight` can be taken.
-    pub(super) fn ready_at(&mut self, now: Time, weight: u32) -> Time {
+    /// The first instant, from `now` on, at which `weight` can be taken; `None` when time ends before.
+    pub(super) fn ready_at(&mut self, now: Time, weight: u32) -> Option<Time> {
         self.fill(now);
         let short = self.worth(u64::from(weight)).saturating_sub(self.level);
         if short == 0 {
-            return self.as_of;
+            return Some(self.as_of);
         }
-        let wait = short.div_ceil(u128::from(self.refill));
-        self.as_of.saturating_add(Time::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
+        let wait = u64::try_from(short.div_ceil(u128::from(self.refill))).ok()?;
+        self.as_of.as_nanos().checked_add(wait).map(Time::from_nanos)
     }
 
     /// How many of `weight`, above zero, can be taken at `now`.

@@ -149,7 +149,8 @@ impl Limiter {
     pub fn poll(&mut self, now: Time) -> Option<Ticket> {
         let head = self.next()?;
         let weight = self.places.at(head.place).weight;
-        let rate = self.bucket.as_mut().is_none_or(|bucket| bucket.ready_at(now, weight) <= now);
+        let ready = |bucket: &mut Bucket| bucket.ready_at(now, weight).is_some_and(|at| at <= now);
+        let rate = self.bucket.as_mut().is_none_or(ready);
         (self.has_room(weight) && rate && self.paused_until <= now).then_some(head)
     }
 
@@ -257,14 +258,14 @@ impl Limiter {
         refused
     }
 
-    /// When [`Limiter::poll`] may next name somebody without a release; `None` when only a release can help, or nobody
-    /// waits.
+    /// When [`Limiter::poll`] may next name somebody without a release; `None` when only a release can help, nobody
+    /// waits, or time ends before.
     pub fn next_at(&mut self, now: Time) -> Option<Time> {
         let weight = self.places.at(self.next()?.place).weight;
         if !self.has_room(weight) {
             return None;
         }
-        let rate = self.bucket.as_mut().map_or(now, |bucket| bucket.ready_at(now, weight));
+        let rate = self.bucket.as_mut().map_or(Some(now), |bucket| bucket.ready_at(now, weight))?;
         Some(rate.max(self.paused_until).max(now))
     }
 

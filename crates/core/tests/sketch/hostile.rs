@@ -1,7 +1,9 @@
 //! Input that breaks estimators.
 
 use fantail_core::{End, Estimate, LiveDelay, LiveDelaySpec, Quantile, Sketch, SketchError, Time};
+use proptest::prelude::*;
 
+use crate::sound::{self, Op};
 use crate::support::{Ended, FOREVER, Observation, p95, quantile, sketch, snapshot};
 
 fn estimate(observations: &[Observation]) -> Estimate {
@@ -150,4 +152,32 @@ fn a_primary_of_another_sketch_does_no_more_than_miscount() {
     }
     assert!(old.snapshot(Time::ZERO).effective() < 100.0);
     assert_eq!(new.snapshot(Time::ZERO).incidence(Time::MAX).failed, 0.0);
+}
+
+fn ops() -> impl Strategy<Value = Vec<(bool, Op)>> {
+    let small = (0..2_000_000_u64).prop_map(Time::from_nanos).boxed();
+    let edges = proptest::sample::select(vec![Time::ZERO, Time::from_nanos(1 << 63), Time::MAX]);
+    let end = prop_oneof![
+        4 => Just(End::Answered),
+        1 => Just(End::Failed),
+        1 => Just(End::Cancelled),
+        1 => small.clone().prop_map(|deadline| End::Cut { deadline }),
+    ];
+    let op = prop_oneof![
+        3 => any::<u8>().prop_map(Op::Start),
+        60 => (any::<usize>(), end.clone()).prop_map(|(number, end)| Op::End(number, end)),
+        1 => (any::<usize>(), end).prop_map(|(number, end)| Op::Stray(number, end)),
+        20 => small.prop_map(Op::Pass),
+        1 => edges.prop_map(Op::Now),
+    ];
+    proptest::collection::vec((any::<bool>(), op), 0..2_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_sketches_are_told_what_they_know_is_sound(half_lives in [32..200_u32, 32..200], ops in ops()) {
+        sound::play(half_lives, &ops);
+    }
 }

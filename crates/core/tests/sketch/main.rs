@@ -10,5 +10,6 @@ mod incidence;
 mod live;
 mod merge;
 mod quantile;
+mod sound;
 mod states;
 mod support;

@@ -113,23 +113,20 @@ impl Naive {
 
     /// That in no window of length w more than burst + permits w / per was taken and used; of a strict rate, no more than
     /// the permits in any window of `per`.
-    pub(crate) fn check_rate(&self) -> Result<(), String> {
-        let Some(rate) = self.spec.rate else { return Ok(()) };
+    pub(crate) fn check_rate(&self) {
+        let Some(rate) = self.spec.rate else { return };
         for (i, (from, _, _)) in self.taken.iter().enumerate() {
             let mut sum = 0;
             for (to, _, weight) in &self.taken[i..] {
                 sum += worth(rate, *weight);
                 let passed = u128::from(to.as_nanos() - from.as_nanos());
-                if self.spec.strict && *to <= from.saturating_add(rate.per) && sum > worth(rate, rate.permits)
-                {
-                    return Err(format!("not strict between {from} and {to}: {:?}", self.taken));
-                }
-                if sum > worth(rate, rate.burst) + passed * u128::from(rate.permits) {
-                    return Err(format!("too much between {from} and {to}: {:?}", self.taken));
-                }
+                let strict = self.spec.strict && *to <= from.saturating_add(rate.per);
+                let held = !strict || sum <= worth(rate, rate.permits);
+                assert!(held, "not strict between {from} and {to}: {:?}", self.taken);
+                let bound = worth(rate, rate.burst) + passed * u128::from(rate.permits);
+                assert!(sum <= bound, "too much between {from} and {to}: {:?}", self.taken);
             }
         }
-        Ok(())
     }
 
     fn head(&self) -> Option<&Waiter> {

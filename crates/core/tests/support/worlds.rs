@@ -2,37 +2,12 @@
 
 use std::sync::Arc;
 
-use fantail_core::job::{AttemptId, Event, Failure, Job, Refusal};
+use fantail_core::job::{AttemptId, Event, Failure, Refusal};
 use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, Hedge, Leader, LiveDelaySpec, Plan, PlanSpec, Quantile, Time, WaitFor};
 use proptest::prelude::*;
 
-use crate::observer::{Observer, Seen};
-
-/// One step of a world, not yet of a job.
-#[derive(Clone, Debug)]
-pub(crate) struct Move {
-    pub(crate) pass: Pass,
-    pub(crate) picks: Vec<Pick>,
-}
-
-/// How time goes on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Pass {
-    By(u64),
-    /// To when the job wants to wake, and this much later.
-    ToWake(u64),
-    /// To this instant, past or future.
-    Jump(u64),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Pick {
-    /// One of the events that a driver could report now.
-    Sayable(prop::sample::Index),
-    /// Whatever it is.
-    Any(Event),
-}
+use crate::world::{Move, Pass, Pick};
 
 prop_compose! {
     fn branch_specs()(
@@ -140,7 +115,7 @@ fn stages(branches: &mut [BranchSpec], waits_for_all: bool) {
 /// What a driver could do: time passes, and what is reported is of attempts in that state.
 pub(crate) fn fair_moves() -> impl Strategy<Value = Vec<Move>> {
     let pass = prop_oneof![(0..6_u64).prop_map(Pass::By), (0..3_u64).prop_map(Pass::ToWake)];
-    let picks = prop::collection::vec(any::<prop::sample::Index>().prop_map(Pick::Sayable), 0..6);
+    let picks = prop::collection::vec(any::<usize>().prop_map(Pick::Sayable), 0..6);
     prop::collection::vec((pass, picks).prop_map(|(pass, picks)| Move { pass, picks }), 1..60)
 }
 
@@ -154,7 +129,7 @@ pub(crate) fn hostile_moves() -> impl Strategy<Value = Vec<Move>> {
         1 => prop::sample::select(edges).prop_map(Pass::Jump),
     ];
     let pick = prop_oneof![
-        2 => any::<prop::sample::Index>().prop_map(Pick::Sayable),
+        2 => any::<usize>().prop_map(Pick::Sayable),
         3 => events().prop_map(Pick::Any),
     ];
     let picks = prop::collection::vec(pick, 0..12);
@@ -176,69 +151,4 @@ fn events() -> impl Strategy<Value = Event> {
         10 => (attempt, refusal).prop_map(|(attempt, reason)| Event::Refused(attempt, reason)),
         1 => Just(Event::Dropped),
     ]
-}
-
-/// When the move happens.
-pub(crate) fn time_of(pass: Pass, now: Time, job: &Job) -> Time {
-    match pass {
-        Pass::By(nanos) => now.saturating_add(Time::from_nanos(nanos)),
-        Pass::ToWake(late) => job.wake_at().unwrap_or(now).saturating_add(Time::from_nanos(late)),
-        Pass::Jump(nanos) => Time::from_nanos(nanos),
-    }
-}
-
-/// What the move tells the job.
-pub(crate) fn events_of(picks: &[Pick], observer: &Observer, plan: &Plan) -> Vec<Event> {
-    let mut sayable = sayable(observer, plan);
-    let mut events = Vec::new();
-    for pick in picks {
-        match pick {
-            Pick::Any(event) => events.push(*event),
-            Pick::Sayable(index) if !sayable.is_empty() => {
-                let event = sayable.swap_remove(index.index(sayable.len()));
-                sayable.retain(|other| attempt_of(other) != attempt_of(&event));
-                events.push(event);
-            }
-            Pick::Sayable(_) => {}
-        }
-    }
-    events
-}
-
-/// The attempt that an event is about.
-pub(crate) fn attempt_of(event: &Event) -> Option<AttemptId> {
-    match *event {
-        Event::Answered(attempt)
-        | Event::Primed(attempt)
-        | Event::Failed(attempt, _)
-        | Event::Granted(attempt)
-        | Event::Refused(attempt, _) => Some(attempt),
-        Event::Dropped => None,
-    }
-}
-
-/// What a driver could report; a grant more often than a refusal, so that jobs get somewhere.
-fn sayable(observer: &Observer, plan: &Plan) -> Vec<Event> {
-    let mut events = Vec::new();
-    for branch in 0..plan.n() {
-        for attempt in plan.attempts_of(branch) {
-            match observer.seen(attempt) {
-                Seen::Asked => {
-                    events.extend([Event::Granted(attempt); 5]);
-                    events.push(Event::Refused(attempt, Refusal::Budget));
-                }
-                Seen::Running => {
-                    events.push(Event::Answered(attempt));
-                    events.extend(plan.leader().map(|_| Event::Primed(attempt)));
-                    let failures = [Failure::Permanent, Failure::Retryable, Failure::Pushback];
-                    events.extend(failures.map(|failure| Event::Failed(attempt, failure)));
-                }
-                Seen::Kept => {
-                    events.extend([Event::Answered(attempt), Event::Failed(attempt, Failure::Retryable)]);
-                }
-                Seen::Idle | Seen::Over => {}
-            }
-        }
-    }
-    events
 }
