@@ -78,7 +78,7 @@ impl Asymptotes {
     /// [`SolveError::Law`] for an n outside 2 to 10^12.
     pub fn of_normal(n: u64) -> Result<Asymptotes, SolveError> {
         let Constants { b1, b2, b, a } = Constants::new(n)?;
-        let Some(Moments { mean, .. }) = order::of_values(n, n, normal_quantile) else {
+        let Some(Moments { mean, .. }) = order::of_values(n, n, &normal_quantile) else {
             return Err(SolveError::Law(LawError::NotConverged { what: "mean", error: 1.0 }));
         };
         Ok(Asymptotes {

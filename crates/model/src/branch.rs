@@ -91,7 +91,7 @@ impl Family for Hedged {
         let high = latest.min(next) - last;
         // Nearly as if all attempts had started at once, at the mean of their offsets.
         let mean = self.offsets[..attempts].iter().sum::<f64>() / attempts as f64;
-        last + rising(h, low, high, earliest + mean - last, |since| self.hazard_and_rate(last + since))
+        last + rising(h, low, high, earliest + mean - last, &mut |since| self.hazard_and_rate(last + since))
     }
 
     fn hazard_and_rate(&self, t: f64) -> (f64, f64) {

@@ -17,7 +17,7 @@ const TERMS: usize = 16;
 
 impl Panels {
     /// So many panels of a width.
-    pub(crate) fn new(from: f64, width: f64, count: usize, f: impl Fn(f64) -> f64) -> Panels {
+    pub(crate) fn new(from: f64, width: f64, count: usize, f: &dyn Fn(f64) -> f64) -> Panels {
         let angle = |i: usize| PI * (i as f64 + 0.5) / TERMS as f64;
         let panel = |index: usize| {
             let place = |i: usize| from + width * (index as f64 + 0.5 + 0.5 * libm::cos(angle(i)));
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_sine_and_its_integral_have_all_digits() {
-        let sine = Panels::new(-3.0, 0.5, 20, libm::sin);
+        let sine = Panels::new(-3.0, 0.5, 20, &libm::sin);
         let integral = sine.integral(0.0);
         for i in 0..1_000 {
             let x = -3.0 + 0.01 * f64::from(i);

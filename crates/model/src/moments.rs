@@ -61,10 +61,10 @@ pub(crate) fn of(curve: &dyn Curve) -> Result<Moments, LawError> {
     let absolute = resolution(centre, most.min(end) - least);
     let stops = with_kinks(curve, &landmarks);
     let [above, above_square] =
-        upper("mean", &Upper { from: centre, end, index, stops: &stops, absolute }, |t| {
+        upper("mean", &Upper { from: centre, end, index, stops: &stops, absolute }, &|t| {
             libm::exp(-curve.hazard(t))
         })?;
-    let [below, below_square] = lower(centre, &stops, absolute, |t| -libm::expm1(-curve.hazard(t)))?;
+    let [below, below_square] = lower(centre, &stops, absolute, &|t| -libm::expm1(-curve.hazard(t)))?;
     let off = above - below;
     let variance = 2.0 * (above_square + below_square) - off * off;
     let heavy = end.is_infinite() && index <= 2.0;
@@ -128,7 +128,7 @@ pub(crate) struct Upper<'a> {
 pub(crate) fn upper(
     what: &'static str,
     range: &Upper<'_>,
-    f: impl Fn(f64) -> f64,
+    f: &dyn Fn(f64) -> f64,
 ) -> Result<[f64; 2], LawError> {
     let Upper { from, end, index, stops, absolute } = *range;
     if from >= end {
@@ -159,7 +159,7 @@ pub(crate) fn upper(
     }
     points.push(far);
     let largest = Cell::new([0.0_f64; 2]);
-    let [mut first, mut second] = integrate(what, &points, absolute, |v| {
+    let [mut first, mut second] = integrate(what, &points, absolute, &mut |v| {
         let distance = distance(v);
         let value = f(from + distance) * libm::exp(v + ln_scale);
         let values = [value, if square { value * distance } else { 0.0 }];
@@ -204,14 +204,14 @@ fn lower(
     centre: f64,
     stops: &[f64],
     absolute: [f64; 2],
-    below: impl Fn(f64) -> f64,
+    below: &dyn Fn(f64) -> f64,
 ) -> Result<[f64; 2], LawError> {
     let mut points: Vec<f64> = core::iter::once(0.0)
         .chain(stops.iter().copied().filter(|t| *t < centre))
         .chain(core::iter::once(centre))
         .collect();
     points.dedup();
-    integrate("mean", &points, absolute, |t| {
+    integrate("mean", &points, absolute, &mut |t| {
         let value = below(t);
         [value, value * (centre - t)]
     })

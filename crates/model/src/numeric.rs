@@ -1,4 +1,5 @@
-//! Roots and integrals; every loop is bounded.
+//! Roots and integrals; every loop is bounded. Functions are called through pointers: each value takes far longer than that, and
+//! there are dozens of functions.
 
 use alloc::vec::Vec;
 
@@ -9,7 +10,7 @@ use crate::LawError;
 /// Returns the end itself where the function does not change sign. Chandrupatla's method (Advances in Engineering
 /// Software 28, 1997): inverse quadratic steps where they are safe, else bisection. After `PATIENCE` steps only
 /// bisection is used, so that the bracket of finite width always closes.
-pub(crate) fn bracketed_root(low: f64, high: f64, mut f: impl FnMut(f64) -> f64) -> f64 {
+pub(crate) fn bracketed_root(low: f64, high: f64, f: &mut dyn FnMut(f64) -> f64) -> f64 {
     const PATIENCE: usize = 60;
     const STEPS: usize = PATIENCE + 128;
     let (mut a, mut fa) = (low, f(low));
@@ -55,7 +56,7 @@ pub(crate) const LATEST: f64 = 1e290;
 /// The time from `low` to `high`, both 0 or more, at which a hazard that does not decrease is `h`; found in log time.
 ///
 /// Infinite when the hazard is below `h` until [`LATEST`]; else the nearer end when the hazard does not pass `h` between.
-pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: impl Fn(f64) -> f64) -> f64 {
+pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: &dyn Fn(f64) -> f64) -> f64 {
     let (low, high) = (low.max(f64::MIN_POSITIVE), high.min(LATEST));
     if high == LATEST && hazard(LATEST) < h {
         return f64::INFINITY;
@@ -65,7 +66,7 @@ pub(crate) fn time_at(h: f64, low: f64, high: f64, hazard: impl Fn(f64) -> f64) 
     }
     let target = libm::log(h);
     let time = |v: f64| libm::exp(v).clamp(low, high);
-    time(bracketed_root(libm::log(low), libm::log(high), |v| libm::log(hazard(time(v))) - target))
+    time(bracketed_root(libm::log(low), libm::log(high), &mut |v| libm::log(hazard(time(v))) - target))
 }
 
 /// Where a function that does not decrease has the value `target`, above 0, between `low` and `high`, both 0 or more; `f`
@@ -79,7 +80,7 @@ pub(crate) fn rising(
     low: f64,
     high: f64,
     start: f64,
-    mut f: impl FnMut(f64) -> (f64, f64),
+    f: &mut dyn FnMut(f64) -> (f64, f64),
 ) -> f64 {
     const STEPS: usize = 200;
     let (mut low, mut high) = (low.max(f64::MIN_POSITIVE), high.min(LATEST));
@@ -160,7 +161,7 @@ pub(crate) fn integrate<const N: usize>(
     what: &'static str,
     points: &[f64],
     absolute: [f64; N],
-    f: impl FnMut(f64) -> [f64; N],
+    f: &mut dyn FnMut(f64) -> [f64; N],
 ) -> Result<[f64; N], LawError> {
     integrate_within(what, points, Tolerance { relative: 1e-11, absolute }, f)
 }
@@ -170,12 +171,12 @@ pub(crate) fn integrate_within<const N: usize>(
     what: &'static str,
     points: &[f64],
     tolerance: Tolerance<N>,
-    mut f: impl FnMut(f64) -> [f64; N],
+    f: &mut dyn FnMut(f64) -> [f64; N],
 ) -> Result<[f64; N], LawError> {
     const PIECES: usize = 4_000;
     const ROUNDS: usize = 48;
     let mut pieces: Vec<Piece<N>> =
-        points.windows(2).filter(|w| w[1] > w[0]).map(|w| Piece::new(w[0], w[1], &mut f)).collect();
+        points.windows(2).filter(|w| w[1] > w[0]).map(|w| Piece::new(w[0], w[1], f)).collect();
     let mut worst = 0.0;
     for _ in 0..ROUNDS {
         let total = sum(&pieces, |p| p.value);
@@ -193,8 +194,8 @@ pub(crate) fn integrate_within<const N: usize>(
             let refine = (0..N).any(|i| piece.error[i] > share * fine(i));
             let middle = 0.5 * (piece.from + piece.to);
             if refine && middle > piece.from && middle < piece.to {
-                next.push(Piece::new(piece.from, middle, &mut f));
-                next.push(Piece::new(middle, piece.to, &mut f));
+                next.push(Piece::new(piece.from, middle, f));
+                next.push(Piece::new(middle, piece.to, f));
             } else {
                 next.push(piece);
             }
@@ -232,7 +233,7 @@ struct Piece<const N: usize> {
 }
 
 impl<const N: usize> Piece<N> {
-    fn new(from: f64, to: f64, f: &mut impl FnMut(f64) -> [f64; N]) -> Piece<N> {
+    fn new(from: f64, to: f64, f: &mut dyn FnMut(f64) -> [f64; N]) -> Piece<N> {
         let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
         let middle = f(centre);
         let mut values = [middle; 15];

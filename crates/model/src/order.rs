@@ -21,7 +21,7 @@ use crate::special::complement;
 
 /// Mean and variance of the k-th of n, for a law without kinks; `None` where the rule does not settle.
 pub(crate) fn of_law(law: &Law, k: u64, n: u64) -> Option<Moments> {
-    if is_smooth(law, k, n) { of_values(k, n, |h| law.inverse_hazard(h)) } else { None }
+    if is_smooth(law, k, n) { of_values(k, n, &|h| law.inverse_hazard(h)) } else { None }
 }
 
 /// A law's values by their hazards, and the mean of those below one, for many k and n.
@@ -45,7 +45,7 @@ impl Profile {
     /// `None` where values may be 0, or change too fast.
     pub(crate) fn new(law: &Law) -> Option<Profile> {
         const PRECISION: f64 = 1e-13;
-        let ln_value = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, |u| {
+        let ln_value = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, &|u| {
             libm::log(law.inverse_hazard(libm::exp(u)))
         });
         let first = ln_value.at(Profile::FROM)?;
@@ -53,7 +53,7 @@ impl Profile {
             return None;
         }
         let part = |u: f64| libm::exp(u - libm::exp(u)) * libm::exp(ln_value.at(u).unwrap_or(f64::NAN));
-        let below = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, part);
+        let below = Panels::new(Profile::FROM, Profile::WIDTH, Profile::PANELS, &part);
         let most = below.integral(0.0).at(Profile::FROM + Profile::WIDTH * (Profile::PANELS as f64 - 0.5))?;
         if !below.is_within(PRECISION * most) {
             return None;
@@ -69,7 +69,7 @@ impl Profile {
     /// [`settled`].
     fn nodes(&mut self, k: u64, n: u64) -> Option<&[Node]> {
         if self.last.as_ref().is_none_or(|(last_k, last_n, _)| (*last_k, *last_n) != (k, n)) {
-            let nodes = if is_smooth(&self.law, k, n) { settled(k, n, |h| self.value(h)) } else { None };
+            let nodes = if is_smooth(&self.law, k, n) { settled(k, n, &|h| self.value(h)) } else { None };
             self.last = Some((k, n, nodes?));
         }
         self.last.as_ref().map(|(.., nodes)| nodes.as_slice())
@@ -106,7 +106,7 @@ fn is_smooth(law: &Law, k: u64, n: u64) -> bool {
 }
 
 /// Mean and variance of the k-th of n, given the value at a hazard; `None` likewise.
-pub(crate) fn of_values(k: u64, n: u64, value: impl Fn(f64) -> f64) -> Option<Moments> {
+pub(crate) fn of_values(k: u64, n: u64, value: &dyn Fn(f64) -> f64) -> Option<Moments> {
     moments(&settled(k, n, value)?)
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn sum_until(law: &Law, k: u64, n: u64) -> Option<f64> {
         return None;
     }
     let value = |h: f64| law.inverse_hazard(h);
-    let mut places = settled(k, n, value)?;
+    let mut places = settled(k, n, &value)?;
     places.sort_unstable_by(|a, b| a.hazard.total_cmp(&b.hazard));
     let (least, most) = ((k - 1) as f64, (n - k + 1) as f64);
     let part = |h: f64| value(h) * libm::exp(-h);
@@ -144,7 +144,7 @@ pub(crate) fn sum_until(law: &Law, k: u64, n: u64) -> Option<f64> {
     let first = places.first()?;
     // Below the first, over the logarithm of the hazard; beside what follows it need not be finer.
     let precision = 1e-13 * (1.0 + most / least.max(1.0)) * first.value * -libm::expm1(-first.hazard);
-    let [mut below] = integrate("busy", &[0.0, 1.0, 5.0, 40.0], [precision], |x| {
+    let [mut below] = integrate("busy", &[0.0, 1.0, 5.0, 40.0], [precision], &mut |x| {
         let h = first.hazard * libm::exp(-x);
         [h * part(h)]
     })
@@ -161,14 +161,14 @@ pub(crate) fn sum_until(law: &Law, k: u64, n: u64) -> Option<f64> {
 }
 
 /// Nodes at which the rule for the mean and the mean square of the k-th of n has settled; `None` where it does not.
-fn settled(k: u64, n: u64, value: impl Fn(f64) -> f64) -> Option<Vec<Node>> {
+fn settled(k: u64, n: u64, value: &dyn Fn(f64) -> f64) -> Option<Vec<Node>> {
     const HALVINGS: usize = 4;
     /// The next step's error is about the square of what halving the step changes.
     const SETTLED: f64 = 3e-7;
     let order = Order::new(k, n);
     let mut step = order.step();
     for _ in 0..HALVINGS {
-        let nodes = order.nodes(step, &value)?;
+        let nodes = order.nodes(step, value)?;
         let (all, half) = (sums(nodes.iter()), sums(nodes.iter().filter(|node| node.even)));
         let [_, first, second] = all;
         let error = (first - half[1]).abs() / libm::sqrt(second) + (second - half[2]).abs() / second;
@@ -210,7 +210,7 @@ impl Order {
     }
 
     /// Nodes from the mode outwards, until they add nothing; `None` when that takes too many.
-    fn nodes(&self, step: f64, value: impl Fn(f64) -> f64) -> Option<Vec<Node>> {
+    fn nodes(&self, step: f64, value: &dyn Fn(f64) -> f64) -> Option<Vec<Node>> {
         const MOST: i32 = 4_000;
         const QUIET: usize = 2;
         const NEGLIGIBLE: f64 = 1e-18;

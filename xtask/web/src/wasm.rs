@@ -39,7 +39,9 @@ fn compile(root: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(root)
-        .args(["build", "--locked", "--profile", "web", "--package", "fantail-lab", "--lib"])
+        // Of this one kind alone: beside a Rust library cargo links without optimising across crates.
+        .args(["rustc", "--locked", "--profile", "web", "--package", "fantail-lab", "--lib"])
+        .args(["--crate-type", "cdylib"])
         .args(["--target", TARGET])
         .arg("--target-dir")
         .arg(&target_dir);

@@ -1,6 +1,6 @@
 // The glue that wasm-bindgen writes, as the page uses it: so that types can be checked before the crate is built.
 declare module "*/fantail_lab.js" {
-  export function initSync(input: { module: Uint8Array<ArrayBuffer> }): unknown;
+  export function initSync(input: { module: WebAssembly.Module }): unknown;
 
   export class Lab {
     check(words: string): string;

@@ -5,9 +5,6 @@ import { byId } from "./dom.ts";
 
 export { Lab, type Exact, type Runner, change, command, duration, ingestion, percent } from "../pkg/fantail_lab.js";
 
-/** What gzip begins with. */
-const GZIP = 0x1f;
-
 /** Makes the model ready; everything else of this module comes after. */
 export async function ready(): Promise<void> {
   const element = byId("wasm");
@@ -15,10 +12,8 @@ export async function ready(): Promise<void> {
   element.remove();
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
-  initSync({ module: bytes[0] === GZIP ? await unpacked(bytes) : bytes });
-}
-
-async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
+  // Compiled while it is unpacked.
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const answer = new Response(stream, { headers: { "Content-Type": "application/wasm" } });
+  initSync({ module: await WebAssembly.compileStreaming(answer) });
 }

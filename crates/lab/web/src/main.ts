@@ -6,6 +6,7 @@ import { Data } from "./data.ts";
 import { announce, byId, copy } from "./dom.ts";
 import { command, ready } from "./glue.ts";
 import { how } from "./how.ts";
+import { whenIdle } from "./idle.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Model, Problem } from "./model.ts";
 import { Readouts, type Row } from "./readouts.ts";
@@ -25,7 +26,7 @@ import { lines } from "./views/lines.ts";
 import { Prices } from "./views/prices.ts";
 import { Tail } from "./views/tail.ts";
 import { Verdicts } from "./views/verdicts.ts";
-import type { Scene } from "./views/view.ts";
+import type { Line, Scene } from "./views/view.ts";
 
 await ready();
 theme();
@@ -40,7 +41,7 @@ const choose = (kind: Kind): void => {
 };
 
 const readouts = new Readouts(byId("readouts"), choose);
-showFigures();
+showFigures((line) => line.current);
 performance.mark("first-figure");
 
 const controls = new Controls(store, model, commit);
@@ -60,12 +61,14 @@ function scene(): Scene {
   return { state: store.now, model, lines: all, current, trials };
 }
 
-/** The exact figures; everything else may come later. */
-function showFigures(): void {
-  const rows = lines(store.now).map((line): Row => ({ ...line, predicted: model.predict(line.words) }));
+/** The exact figures of the lines that are asked for; everything else may come later. */
+function showFigures(asked: (line: Line) => boolean = () => true): void {
+  const rows = lines(store.now).map(
+    (line): Row => ({ ...line, predicted: asked(line) ? model.predict(line.words) : null }),
+  );
   readouts.show(rows);
   const current = rows.find((row) => row.current);
-  if (!current || current.predicted instanceof Problem) return;
+  if (!current?.predicted || current.predicted instanceof Problem) return;
   const { p50, p99 } = current.predicted.quantiles_s;
   announce(`${current.name}: p50 ${duration(p50)}, p99 ${duration(p99)}`);
 }
@@ -215,7 +218,17 @@ function keys(): void {
 views();
 buttons();
 keys();
-how(byId("how-view"), model);
-tries(byId("tries-list"), model, go);
-show();
-void served(byId("served"), model);
+// The figures are painted first.
+const rest = [
+  show,
+  () => tries(byId("tries-list"), model, go),
+  () => how(byId("how-view"), model),
+  () => void served(byId("served"), model),
+];
+whenIdle(
+  () => {
+    rest.shift()?.();
+    return rest.length === 0;
+  },
+  () => performance.mark("whole-page"),
+);

@@ -14,7 +14,8 @@ export interface Row {
   readonly name: string;
   /** What choosing the row looks at, if it can be chosen. */
   readonly kind: Kind | null;
-  readonly predicted: Predicted | Problem;
+  /** `null` while it is not asked for. */
+  readonly predicted: Predicted | Problem | null;
   readonly current: boolean;
 }
 
@@ -40,7 +41,7 @@ export class Readouts {
   /** The exact figures. */
   show(rows: readonly Row[]): void {
     const current = rows.find((row) => row.current);
-    if (!current) return;
+    if (!current?.predicted) return;
     const { predicted } = current;
     const parts: Node[] = [];
     if (predicted instanceof Problem) parts.push(h("p", { class: "refused" }, predicted.text));
@@ -78,8 +79,9 @@ export class Readouts {
   }
 
   #comparison(rows: readonly Row[]): HTMLElement {
-    const good = rows.flatMap((row) => (row.predicted instanceof Problem ? [] : [row.predicted]));
-    const verdicts = good.some((predicted) => predicted.complete !== 1);
+    const isGood = (predicted: Row["predicted"]): predicted is Predicted =>
+      predicted !== null && !(predicted instanceof Problem);
+    const verdicts = rows.some(({ predicted }) => isGood(predicted) && predicted.complete !== 1);
     const names = [
       "Strategy",
       ...QUANTILES,
@@ -92,9 +94,11 @@ export class Readouts {
     for (const row of rows) {
       const line = h("tr", { class: row.current ? "current" : "", "data-strategy": row.name }, this.#name(row));
       const { predicted } = row;
-      if (predicted instanceof Problem)
-        line.append(h("td", { colspan: names.length - 1, class: "refused" }, predicted.text.split("\n")[0] ?? ""));
-      else line.append(...cells(predicted, verdicts));
+      if (isGood(predicted)) line.append(...cells(predicted, verdicts));
+      else
+        line.append(
+          h("td", { colspan: names.length - 1, class: "refused" }, predicted?.text.split("\n")[0] ?? "…"),
+        );
       body.append(line);
     }
     const head = h("tr", {}, ...names.map((name) => h("th", { scope: "col" }, name)));

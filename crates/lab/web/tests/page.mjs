@@ -78,7 +78,7 @@ export class Browser {
         this.requests.push(request.url()),
     );
     await page.goto(address + (hash ? `#${hash}` : ""));
-    await page.waitForSelector("#exact-p50, .refused");
+    await page.waitForFunction(() => performance.getEntriesByName("whole-page").length > 0);
     return page;
   }
 

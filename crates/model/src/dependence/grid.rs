@@ -18,7 +18,7 @@ const STEEPEST: f64 = 16.0;
 pub(super) fn sum<const N: usize>(
     steep: f64,
     tolerance: Tolerance<N>,
-    mut weighted: impl FnMut(f64) -> Result<[f64; N], SolveError>,
+    weighted: &mut dyn FnMut(f64) -> Result<[f64; N], SolveError>,
 ) -> Result<Option<[f64; N]>, SolveError> {
     /// Steps of the first sum in a change: its error is then a hundredth of what changes there.
     const FIRST: f64 = 2.0;
@@ -29,7 +29,7 @@ pub(super) fn sum<const N: usize>(
         return Ok(None);
     }
     let mut step = (FIRST / steep).min(1.0);
-    let (first, [mut low, mut high]) = ends(step, tolerance, &mut weighted)?;
+    let (first, [mut low, mut high]) = ends(step, tolerance, weighted)?;
     let mut total = first.map(|sum| sum * step);
     for _ in 0..HALVINGS {
         let mut between = [0.0; N];
@@ -55,7 +55,7 @@ pub(super) fn sum<const N: usize>(
 fn ends<const N: usize>(
     step: f64,
     tolerance: Tolerance<N>,
-    weighted: &mut impl FnMut(f64) -> Result<[f64; N], SolveError>,
+    weighted: &mut dyn FnMut(f64) -> Result<[f64; N], SolveError>,
 ) -> Result<([f64; N], [i32; 2]), SolveError> {
     /// As a share of the sum; two in a row end it.
     const NOTHING: f64 = 1e-17;

@@ -34,6 +34,9 @@ pub struct DependentJob {
     pub(super) law: JobLaw,
 }
 
+/// Figures of a job whose branches are independent.
+pub(super) type Read<'a, const N: usize> = &'a dyn Fn(&JobLaw) -> Result<[f64; N], SolveError>;
+
 /// Values of J between which its density changes by no more than a rule resolves.
 const KNOTS: [f64; 6] = [-8.5, -5.0, -1.7, 1.7, 5.0, 8.5];
 /// The same to where the density is below the least float, for tails.
@@ -133,7 +136,7 @@ impl DependentJob {
     /// # Errors
     /// [`SolveError::Law`] when an integral misses its precision (not seen for any plan tested).
     pub fn complete(&self, t: f64) -> Result<f64, SolveError> {
-        self.share_at(t, |job| job.complete(t))
+        self.share_at(t, &|job| job.complete(t))
     }
 
     /// P(the job has ended partial by `t`).
@@ -141,7 +144,7 @@ impl DependentJob {
     /// # Errors
     /// As for [`DependentJob::complete`].
     pub fn partial(&self, t: f64) -> Result<f64, SolveError> {
-        self.share_at(t, |job| job.partial(t))
+        self.share_at(t, &|job| job.partial(t))
     }
 
     /// P(the job has failed by `t`). It fails at once when a required branch gives up or too few can still answer.
@@ -149,7 +152,7 @@ impl DependentJob {
     /// # Errors
     /// As for [`DependentJob::complete`].
     pub fn failed(&self, t: f64) -> Result<f64, SolveError> {
-        self.share_at(t, |job| job.failed(t))
+        self.share_at(t, &|job| job.failed(t))
     }
 
     /// P(the job has returned by `t`): the sum of the three.
@@ -174,7 +177,7 @@ impl DependentJob {
     /// As for [`DependentJob::complete`].
     pub fn density(&self, t: f64) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [f64::MIN_POSITIVE] };
-        let [density] = self.over(&[(t, Side::Before)], tolerance, |job| Ok([job.density(t)]))?;
+        let [density] = self.over(&[(t, Side::Before)], tolerance, &|job| Ok([job.density(t)]))?;
         Ok(density)
     }
 
@@ -202,7 +205,7 @@ impl DependentJob {
     pub fn verdicts(&self) -> Result<Verdicts, SolveError> {
         let end = (f64::INFINITY, Side::After);
         let tolerance = Tolerance { relative: NOISE, absolute: [NEGLIGIBLE; 4] };
-        let shares = self.over(&[end], tolerance, |job| {
+        let shares = self.over(&[end], tolerance, &|job| {
             let Verdicts { complete, partial, failed, never, .. } = job.verdicts();
             Ok([complete, partial, failed, never])
         })?;
@@ -219,7 +222,7 @@ impl DependentJob {
     /// When there is no such group.
     pub fn outcomes(&self, group: usize) -> Result<Outcomes, SolveError> {
         self.check_work(self.law.outcomes_work(group))?;
-        let (shares, _) = self.expected("outcomes", [COARSE; 6], |job| {
+        let (shares, _) = self.expected("outcomes", [COARSE; 6], &|job| {
             let Outcomes { answered, failed, missed, unneeded, cancelled, never, .. } =
                 job.outcomes(group)?;
             Ok([answered, failed, missed, unneeded, cancelled, never])
@@ -248,7 +251,7 @@ impl DependentJob {
     /// As for [`DependentJob::complete`].
     pub fn sends_copy(&self) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };
-        let [sends] = self.over(&self.instants(), tolerance, |job| Ok([job.sends_copy()]))?;
+        let [sends] = self.over(&self.instants(), tolerance, &|job| Ok([job.sends_copy()]))?;
         Ok(sends.min(1.0))
     }
 
@@ -261,7 +264,7 @@ impl DependentJob {
     /// When there is no such group.
     pub fn copies(&self, group: usize) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };
-        let [copies] = self.over(&self.instants(), tolerance, |job| Ok([job.copies(group)]))?;
+        let [copies] = self.over(&self.instants(), tolerance, &|job| Ok([job.copies(group)]))?;
         Ok(copies)
     }
 
@@ -301,7 +304,7 @@ impl DependentJob {
     /// Expected copies of a job that the budget pays for: those that are due after a delay.
     pub(crate) fn delayed_copies(&self) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };
-        let [copies] = self.over(&self.instants(), tolerance, |job| Ok([job.delayed_copies()]))?;
+        let [copies] = self.over(&self.instants(), tolerance, &|job| Ok([job.delayed_copies()]))?;
         Ok(copies)
     }
 
@@ -317,7 +320,7 @@ impl DependentJob {
     /// Expected primaries of a job that answer first, while branch and job are open; the fewest that it may be.
     pub(crate) fn answered_primaries(&self) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: COARSE, absolute: [NEGLIGIBLE] };
-        let [answered] = self.over(&self.instants(), tolerance, |job| Ok([job.answered_primaries()]))?;
+        let [answered] = self.over(&self.instants(), tolerance, &|job| Ok([job.answered_primaries()]))?;
         Ok(answered)
     }
 
@@ -330,7 +333,7 @@ impl DependentJob {
             return self.law.whatever().total_busy(cancellation);
         }
         self.check_work(self.law.busy_work(lag))?;
-        let ([busy], missed) = self.expected("busy", [0.0], |job| Ok([job.total_busy(cancellation)?]))?;
+        let ([busy], missed) = self.expected("busy", [0.0], &|job| Ok([job.total_busy(cancellation)?]))?;
         if missed > means::FINE {
             return Err(LawError::NotConverged { what: "busy", error: missed }.into());
         }
@@ -348,7 +351,7 @@ impl DependentJob {
             return Ok(self.law.face(face, t, side));
         }
         let tolerance = Tolerance { relative: self.noise(t), absolute: [f64::MIN_POSITIVE; 2] };
-        let [yet, not_yet] = self.over(&[(t, side)], tolerance, |job| {
+        let [yet, not_yet] = self.over(&[(t, side)], tolerance, &|job| {
             let hazard = job.face(face, t, side);
             Ok([-libm::expm1(-hazard), libm::exp(-hazard)])
         })?;
@@ -370,14 +373,14 @@ impl DependentJob {
             })
         };
         let h = level.hazard();
-        let value = self.law.root(h, hazard, || self.law.bracket_whatever(h));
+        let value = self.law.root(h, &hazard, &|| self.law.bracket_whatever(h));
         failure.into_inner().map_or(Ok(Figure::exact(value)), Err)
     }
 
     /// A share of jobs at an instant.
-    fn share_at(&self, t: f64, share: impl Fn(&JobLaw) -> f64) -> Result<f64, SolveError> {
+    fn share_at(&self, t: f64, share: &dyn Fn(&JobLaw) -> f64) -> Result<f64, SolveError> {
         let tolerance = Tolerance { relative: self.noise(t), absolute: [f64::MIN_POSITIVE] };
-        let [share] = self.over(&[(t, Side::After)], tolerance, |job| Ok([share(job)]))?;
+        let [share] = self.over(&[(t, Side::After)], tolerance, &|job| Ok([share(job)]))?;
         Ok(share.min(1.0))
     }
 
@@ -408,14 +411,14 @@ impl DependentJob {
         &self,
         times: &[(f64, Side)],
         tolerance: Tolerance<N>,
-        read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
+        read: Read<'_, N>,
     ) -> Result<[f64; N], SolveError> {
         if self.shares.job() == 0.0 {
             return read(&self.law);
         }
         let mut job = self.law.clone();
         let steep = self.law.steepness(self.shares);
-        if let Some(total) = grid::sum(steep, tolerance, |j| weighted(&mut job, j, &read))? {
+        if let Some(total) = grid::sum(steep, tolerance, &mut |j| weighted(&mut job, j, read))? {
             return Ok(total);
         }
         let mut steps = Vec::new();
@@ -428,11 +431,11 @@ impl DependentJob {
             points.extend(knots);
             points.sort_unstable_by(f64::total_cmp);
             let mut failure = None;
-            let total = integrate_within("job factor", &points, tolerance, |j| {
+            let total = integrate_within("job factor", &points, tolerance, &mut |j| {
                 if failure.is_some() {
                     return [0.0; N];
                 }
-                weighted(&mut job, j, &read).unwrap_or_else(|error| {
+                weighted(&mut job, j, read).unwrap_or_else(|error| {
                     failure = Some(error);
                     [0.0; N]
                 })
@@ -442,7 +445,7 @@ impl DependentJob {
         let near = KNOTS[0]..=KNOTS[KNOTS.len() - 1];
         if steps.iter().all(|step| near.contains(step)) {
             let total = within(&KNOTS)?;
-            if self.missed(&KNOTS, total, &read)? < tolerance.relative {
+            if self.missed(&KNOTS, total, read)? < tolerance.relative {
                 return Ok(total);
             }
         }
@@ -454,12 +457,12 @@ impl DependentJob {
         &self,
         knots: &[f64],
         total: [f64; N],
-        read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
+        read: Read<'_, N>,
     ) -> Result<f64, SolveError> {
         let mut job = self.law.clone();
         let mut most = 0.0_f64;
         for j in [knots[0], knots[knots.len() - 1]] {
-            let left = weighted(&mut job, j, &read)?;
+            let left = weighted(&mut job, j, read)?;
             most = (0..N).map(|i| means::share(left[i], total[i])).fold(most, f64::max);
         }
         Ok(most)
@@ -478,7 +481,7 @@ fn add_steps(job: &mut JobLaw, t: f64, side: Side, into: &mut Vec<f64>) {
     let given_up = job.instants().first().is_some_and(|first| *first <= t);
     for event in 0..if given_up { 3 } else { 1 } {
         let mut at = |level: f64, low: f64, high: f64| {
-            bracketed_root(low, high, |j| {
+            bracketed_root(low, high, &mut |j| {
                 job.give(j);
                 let hazard =
                     if given_up { job.ended(t, side)[event] } else { job.face(Face::Return, t, side) };
@@ -505,7 +508,7 @@ fn add_steps(job: &mut JobLaw, t: f64, side: Side, into: &mut Vec<f64>) {
 pub(super) fn weighted<const N: usize>(
     job: &mut JobLaw,
     j: f64,
-    read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
+    read: Read<'_, N>,
 ) -> Result<[f64; N], SolveError> {
     let weight = density(j);
     job.give(j);

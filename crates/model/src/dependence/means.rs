@@ -1,7 +1,7 @@
 //! Means over all jobs: integrals over J of what takes an integral over time given J.
 
 use super::DependentJob;
-use super::job::{COARSE, FAR_KNOTS, weighted};
+use super::job::{COARSE, FAR_KNOTS, Read, weighted};
 use crate::moments::Moments;
 use crate::numeric::{LATEST, Tolerance};
 use crate::{Figure, JobLaw, LawError, SolveError};
@@ -71,7 +71,7 @@ impl DependentJob {
         // What the rounding of the centre and the precision of each evaluation leave.
         let width = if heavy { centre } else { libm::sqrt(variance) };
         let least = COARSE * width + ROUNDING * centre;
-        let ([mean, square], missed) = self.expected("mean", [least, least * width], |job| {
+        let ([mean, square], missed) = self.expected("mean", [least, least * width], &|job| {
             let Moments { mean, variance } = job.moments()?;
             let off = mean - centre;
             Ok([mean, if heavy { 0.0 } else { variance + off * off }])
@@ -90,7 +90,7 @@ impl DependentJob {
         &self,
         what: &'static str,
         absolute: [f64; N],
-        read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
+        read: Read<'_, N>,
     ) -> Result<([f64; N], f64), SolveError> {
         /// An error whose square does not count.
         const CLOSE: f64 = 3e-6;
@@ -99,9 +99,9 @@ impl DependentJob {
             return Ok((read(&self.law)?, 0.0));
         }
         let mut job = self.law.clone();
-        let (mut step, (mut total, mut missed)) = (1.0, trapezoid(what, &mut job, 0.0, 1.0, &read)?);
+        let (mut step, (mut total, mut missed)) = (1.0, trapezoid(what, &mut job, 0.0, 1.0, read)?);
         for _ in 0..HALVINGS {
-            let (between, left) = trapezoid(what, &mut job, 0.5 * step, step, &read)?;
+            let (between, left) = trapezoid(what, &mut job, 0.5 * step, step, read)?;
             missed = missed.max(left);
             let finer: [f64; N] = core::array::from_fn(|i| 0.5 * (total[i] + between[i]));
             let close = |i: usize| {
@@ -116,7 +116,7 @@ impl DependentJob {
         }
         // Finer than that there is the noise of the integrals over time.
         let absolute = absolute.map(|error| error * (FINE / COARSE));
-        let total = self.over(&self.instants(), Tolerance { relative: FINE, absolute }, &read)?;
+        let total = self.over(&self.instants(), Tolerance { relative: FINE, absolute }, read)?;
         Ok((total, FINE.max(missed)))
     }
 }
@@ -134,7 +134,7 @@ fn trapezoid<const N: usize>(
     job: &mut JobLaw,
     first: f64,
     step: f64,
-    read: impl Fn(&JobLaw) -> Result<[f64; N], SolveError>,
+    read: Read<'_, N>,
 ) -> Result<([f64; N], f64), SolveError> {
     /// As a share of the sum; two in a row end it.
     const NOTHING: f64 = 1e-15;

@@ -43,7 +43,7 @@ impl Factors {
             return self;
         }
         let values = |x: f64| [x * self.own; Together::MOST_COPIES + 1];
-        let race = Race::new(|x| self.hazard(&values(x)[..attempts]));
+        let race = Race::new(&|x| self.hazard(&values(x)[..attempts]));
         Factors { race: race.map(|race| (attempts, race)), ..self }
     }
 

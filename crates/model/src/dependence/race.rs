@@ -14,10 +14,10 @@ impl Race {
     const PANELS: usize = 36;
 
     /// From the hazard at a value, in standard deviations of an attempt of its own; `None` where it changes too fast.
-    pub(super) fn new(hazard: impl Fn(f64) -> f64) -> Option<Race> {
+    pub(super) fn new(hazard: &dyn Fn(f64) -> f64) -> Option<Race> {
         const PRECISION: f64 = 1e-13;
         let width = 2.0 * Race::REACH / Race::PANELS as f64;
-        let ln_hazard = Panels::new(-Race::REACH, width, Race::PANELS, |x| libm::log(hazard(x)));
+        let ln_hazard = Panels::new(-Race::REACH, width, Race::PANELS, &|x| libm::log(hazard(x)));
         ln_hazard.is_within(PRECISION).then_some(Race { ln_hazard })
     }
 

@@ -63,7 +63,7 @@ impl Regimes {
         if h == f64::INFINITY {
             return Figure::exact(high);
         }
-        Figure::exact(time_at(h, low, high, |t| self.hazard(t)))
+        Figure::exact(time_at(h, low, high, &|t| self.hazard(t)))
     }
 
     /// Mean return time; infinite when it is in any regime.

@@ -127,7 +127,7 @@ impl Family for Together {
         let low = self.alone(-libm::log1p(libm::expm1(-h) / attempts as f64));
         // The bounds themselves may be rounded past the root.
         let wider = 1.0 + 1e-12;
-        time_at(h, low / wider, high * wider, |t| self.hazard(t))
+        time_at(h, low / wider, high * wider, &|t| self.hazard(t))
     }
 
     fn hazard_and_rate(&self, t: f64) -> (f64, f64) {

@@ -155,7 +155,7 @@ impl Attempt {
         }
         if let Some((share, law)) = &self.retryable {
             let points = self.points(law, t, until.min(self.timeout));
-            let integrals = integrate("attempts after a failure", &points, [0.0; 2], |v| {
+            let integrals = integrate("attempts after a failure", &points, [0.0; 2], &mut |v| {
                 // In the logarithm of the hazard, where any law's failures are spread alike.
                 let h = libm::exp(v);
                 let weight = libm::exp(v - h);

@@ -365,7 +365,7 @@ impl Curve for Readout<'_> {
         if h == f64::INFINITY {
             return end;
         }
-        let time = time_at(h, f64::MIN_POSITIVE, end.min(LATEST), |t| self.hazard(t));
+        let time = time_at(h, f64::MIN_POSITIVE, end.min(LATEST), &|t| self.hazard(t));
         // At the deadline the law jumps: a root that is found there is the jump.
         if time >= end * (1.0 - 1e-14) { end } else { time }
     }

@@ -70,7 +70,11 @@ impl Family for Mixture {
     fn inverse(&self, h: f64) -> f64 {
         let times = || self.parts.iter().map(|(_, law)| law.inverse_hazard(h));
         let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
-        if h == 0.0 || low >= high { low } else { rising(h, low, high, low, |t| self.hazard_and_rate(t)) }
+        if h == 0.0 || low >= high {
+            low
+        } else {
+            rising(h, low, high, low, &mut |t| self.hazard_and_rate(t))
+        }
     }
 
     fn hazard_and_rate(&self, t: f64) -> (f64, f64) {

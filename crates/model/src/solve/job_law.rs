@@ -444,9 +444,9 @@ impl JobLaw {
             let (low, high) = self.bracket(h);
             // The slowest group alone is nearly all there is.
             let (high, start) = (high.min(first), high * (1.0 - 1e-9));
-            return rising(h, low, high, start, |t| self.unbroken_with_rates(t).hazard_and_rate());
+            return rising(h, low, high, start, &mut |t| self.unbroken_with_rates(t).hazard_and_rate());
         }
-        self.root(h, |t, side| self.face(face, t, side), || self.bracket(h))
+        self.root(h, &|t, side| self.face(face, t, side), &|| self.bracket(h))
     }
 
     /// The earliest time at which a hazard that is continuous between the instants is `h`, with bounds of it before the
@@ -454,13 +454,13 @@ impl JobLaw {
     pub(crate) fn root(
         &self,
         h: f64,
-        hazard: impl Fn(f64, Side) -> f64,
-        bracket: impl Fn() -> (f64, f64),
+        hazard: &dyn Fn(f64, Side) -> f64,
+        bracket: &dyn Fn() -> (f64, f64),
     ) -> f64 {
         let between = |from: Option<f64>, to: f64| {
-            let (low, high) = from.map_or_else(&bracket, |from| (from, to));
+            let (low, high) = from.map_or_else(bracket, |from| (from, to));
             let (low, high) = (low.min(to), high.min(to));
-            if h == 0.0 { low } else { time_at(h, low, high, |t| hazard(t, Side::Before)) }
+            if h == 0.0 { low } else { time_at(h, low, high, &|t| hazard(t, Side::Before)) }
         };
         let mut from = None;
         for &instant in &self.instants {

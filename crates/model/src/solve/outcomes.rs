@@ -103,7 +103,7 @@ impl JobLaw {
         points.sort_unstable_by(f64::total_cmp);
         points.dedup();
         let least = if member.together.is_some() { NOISE } else { NEGLIGIBLE };
-        let [answered, _] = integrate("answered", &points, [least, 0.0], |h| {
+        let [answered, _] = integrate("answered", &points, [least, 0.0], &mut |h| {
             let t = member.law.inverse_hazard(h).min(member.expires);
             [libm::exp(-h) * self.open_given(group, t, Side::Before), 0.0]
         })?;

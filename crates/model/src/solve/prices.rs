@@ -233,7 +233,7 @@ impl JobLaw {
         stops.retain(|stop| *stop <= end);
         stops.sort_unstable_by(f64::total_cmp);
         let open_given = self.open_over_time(group);
-        let [answers] = integrate_within("answered primaries", &stops, PRECISE, |hazard| {
+        let [answers] = integrate_within("answered primaries", &stops, PRECISE, &mut |hazard| {
             let t = member.attempt.inverse_hazard(hazard);
             let open = libm::exp(-member.hazard(t));
             [if open == 0.0 { 0.0 } else { open * open_given(t) }]
@@ -333,7 +333,7 @@ impl JobLaw {
         }
         let stops = thinned(stops);
         let range = Upper { from: 0.0, end: self.end(), index, stops: &stops, absolute: [0.0; 2] };
-        let [busy, _] = upper("busy", &range, |t| self.unbroken(t).running(t))?;
+        let [busy, _] = upper("busy", &range, &|t| self.unbroken(t).running(t))?;
         Ok(busy)
     }
 
@@ -368,7 +368,7 @@ impl JobLaw {
         let stops = thinned(stops);
         let range = Upper { from: 0.0, end: member.expires, index, stops: &stops, absolute: [0.0; 2] };
         let open_given = self.open_over_time(group);
-        let [busy, _] = upper("busy", &range, |t| {
+        let [busy, _] = upper("busy", &range, &|t| {
             let open = libm::exp(-member.hazard(t));
             if open == 0.0 { 0.0 } else { member.running(t) * open * open_given(t) }
         })?;
@@ -405,7 +405,7 @@ impl JobLaw {
         }
         let stops = thinned(stops);
         let range = Upper { from: 0.0, end, index, stops: &stops, absolute: [0.0; 2] };
-        let [busy, _] = upper("busy", &range, running)?;
+        let [busy, _] = upper("busy", &range, &running)?;
         Ok(busy)
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn branch_hazard_at(h: f64, opposite: f64, k: u64, n: u64) -> f64 {
     }
     let start = libm::log1p(odds_near(normal_quantile(h), k as f64, n as f64));
     // At least one must have answered.
-    rising(h, h / n as f64, last, start, |w| inner_hazard(w, k, n))
+    rising(h, h / n as f64, last, start, &mut |w| inner_hazard(w, k, n))
 }
 
 /// About the odds `u / s` of the k-th of n uniform numbers that is at normal value z of its law: its log odds are nearly

@@ -146,7 +146,7 @@ impl StagedLaw {
         self.stage.each_call(1.0, &mut |_, call| {
             (low, high) = (low.min(call.quantile(one)), high.max(call.quantile(all)));
         });
-        time_at(h, low, longest * high, |t| self.stage.hazard(t, waits))
+        time_at(h, low, longest * high, &|t| self.stage.hazard(t, waits))
     }
 
     /// Bounds of the mean of the time, or of `limit` where that is earlier.
@@ -256,6 +256,6 @@ fn integrals(law: &Law, from: f64) -> [f64; 2] {
         return [f64::INFINITY; 2];
     }
     let range = Upper { from, end: f64::INFINITY, index, stops: &moments::stops(law), absolute: [0.0; 2] };
-    let found = moments::upper("mean", &range, |t| law.survival(t));
+    let found = moments::upper("mean", &range, &|t| law.survival(t));
     found.map_or([f64::INFINITY; 2], |[first, second]| [first, 2.0 * (second + from * first)])
 }

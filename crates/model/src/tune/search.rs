@@ -356,7 +356,7 @@ impl<'t> Search<'t> {
         copies: impl Fn(f64) -> Copies,
     ) -> Result<(), SolveError> {
         let (mut kept, mut failure) = (low, None);
-        bracketed_root(low, self.horizon(base), |time| {
+        bracketed_root(low, self.horizon(base), &mut |time| {
             profile[group] = copies(time);
             let excess = self.solve(&with(base, profile)).and_then(|job| self.excess(&job));
             let excess = excess.unwrap_or_else(|error| {

@@ -4,7 +4,8 @@ import { h } from "../dom.ts";
 import { type Runner, ingestion } from "../glue.ts";
 import { csv, table } from "../fates.ts";
 import { key, picture, spanOf } from "../lanes.ts";
-import type { Played, Simulated } from "../face.ts";
+import type { Job, Played, Simulated } from "../face.ts";
+import { type Piece, type Work, whenIdle } from "../idle.ts";
 import { type Model, Problem, jobOf, play, report } from "../model.ts";
 import { change, count, duration, percent } from "../text.ts";
 import { files } from "../chart/twin.ts";
@@ -28,6 +29,7 @@ export class Calls {
   readonly #lanes = h("div", { class: "calls" });
   readonly #document = h("input", { type: "number", id: "document", min: 1, max: DOCUMENTS, step: 1, value: 1 });
   #runner: Runner | null = null;
+  #work: Work | null = null;
 
   constructor(host: HTMLElement, model: Model) {
     host.append(
@@ -43,12 +45,16 @@ export class Calls {
     const runner = model.runner({ file: { name: "ingestion.toml", text: ingestion() }, seed: 7 });
     this.#runner = runner instanceof Problem ? null : runner;
     if (runner instanceof Problem) this.#figures.append(h("p", { class: "refused" }, runner.text));
-    this.#document.addEventListener("change", () => this.#show());
+    this.#document.addEventListener("change", () => {
+      this.#work?.cancel();
+      this.#work = whenIdle(this.#lay());
+    });
   }
 
   /** What is left to do, in pieces. */
-  draw(): () => boolean {
+  draw(): Piece {
     let played: number | Problem = 0;
+    let lay: Piece | null = null;
     return () => {
       if (!this.#runner || played instanceof Problem) return true;
       if (played === 0) {
@@ -56,8 +62,8 @@ export class Calls {
         if (typeof played === "number" && played > 0) this.#tabulate();
         return false;
       }
-      this.#show();
-      return true;
+      lay ??= this.#lay();
+      return lay();
     };
   }
 
@@ -98,40 +104,53 @@ export class Calls {
     );
   }
 
-  #show(): void {
+  /** Lays out the lanes of the document that is asked for: its job is found under one plan after the other, then drawn. */
+  #lay(): Piece {
     const runner = this.#runner;
-    if (!runner) return;
     const index = Math.max(1, Math.min(DOCUMENTS, Math.trunc(Number(this.#document.value)) || 1)) - 1;
-    const jobs = runner.names().flatMap((name, plan) => {
-      const job = jobOf(runner, index, plan);
-      // What a call would take uncut says little here: a call that is turned away comes back later.
-      return job ? [{ name, job: { lanes: job.lanes, luck: new Float64Array() } }] : [];
-    });
-    const span = Math.max(...jobs.map(({ job }) => spanOf(job)));
+    const names = runner?.names() ?? [];
+    const found: { name: string; job: Job }[] = [];
+    const drawn: HTMLElement[] = [];
+    let plan = 0;
+    return () => {
+      const name = names[plan];
+      if (runner && name !== undefined) {
+        const job = jobOf(runner, index, plan++);
+        // What a call would take uncut says little here: a call that is turned away comes back later.
+        if (job) found.push({ name, job: { lanes: job.lanes, luck: new Float64Array() } });
+        return false;
+      }
+      const next = found[drawn.length];
+      if (next) {
+        drawn.push(this.#figure(next.name, next.job, Math.max(...found.map(({ job }) => spanOf(job)))));
+        return false;
+      }
+      this.#lanes.replaceChildren(...drawn);
+      return true;
+    };
+  }
+
+  #figure(name: string, job: Job, span: number): HTMLElement {
     const width = Math.max(280, Math.floor(this.#lanes.clientWidth));
-    this.#lanes.replaceChildren(
-      ...jobs.map(({ name, job }) => {
-        const { svg } = picture(job, { hue: HUES[name] ?? "all", span, width, named: true });
-        const twin = h(
-          "details",
-          { class: "twin" },
-          h("summary", {}, "Table"),
-          h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)),
-        );
-        const saves = files(
-          `document-${name}`,
-          () => svg,
-          () => csv(job),
-        );
-        return h(
-          "figure",
-          { id: `figure-document-${name}` },
-          h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)),
-          key(job),
-          h("div", { class: "plot" }, svg),
-          h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)),
-        );
-      }),
+    const { svg } = picture(job, { hue: HUES[name] ?? "all", span, width, named: true });
+    const twin = h(
+      "details",
+      { class: "twin" },
+      h("summary", {}, "Table"),
+      h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Table: ${name}` }, table(job)),
+    );
+    const saves = files(
+      `document-${name}`,
+      () => svg,
+      () => csv(job),
+    );
+    return h(
+      "figure",
+      { id: `figure-document-${name}` },
+      h("figcaption", {}, h("h3", {}, SAYS[name] ?? name)),
+      key(job),
+      h("div", { class: "plot" }, svg),
+      h("div", { class: "foot" }, twin, h("div", { class: "saves" }, ...saves)),
     );
   }
 }
