@@ -11,6 +11,7 @@ use fantail_core::job::{Action, AttemptId, Cut, Event, Refusal, Role, Verdict};
 use fantail_core::{End as Measured, Job, Plan, Time};
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
+use tracing::Span;
 
 use crate::calls::{Kept, NONE};
 use crate::desk::Desk;
@@ -375,10 +376,22 @@ impl<'f> Driver<'f> {
         let attempt = self.attempt(index, id, target, until);
         let span = self.watch.is_heard().then(|| {
             within.leave();
-            self.watch.started(&attempt)
+            let span = self.watch.started(&attempt);
+            if id.role() != Role::Primary {
+                self.link(&span, id.branch);
+            }
+            span
         });
         self.held.start(index, self.desk.calls_of[id.branch as usize], attempt, span, within);
         self.desk.to_poll.push_back(Woken { attempt: index, since: None });
+    }
+
+    /// Links the span of an attempt to those of its branch's others that run.
+    fn link(&self, span: &Span, branch: u32) {
+        let indexes = self.plan().attempts_of(branch).filter_map(|other| self.plan().attempt_index(other));
+        for other in indexes.filter_map(|index| self.held.span(index)) {
+            span.follows_from(other);
+        }
     }
 
     fn attempt(&mut self, index: usize, id: AttemptId, target: u32, until: Option<Time>) -> Attempt {

@@ -241,6 +241,11 @@ impl<'f> Held<'f> {
         }
     }
 
+    /// The span of the attempt, if it runs and anybody listens.
+    pub(crate) fn span(&self, index: usize) -> Option<&Span> {
+        self.lists.spans.get(index)?.as_ref()
+    }
+
     /// Polls the attempt if it runs, and lets go of it once it has ended. Its answer goes to its branch if that is `open`.
     pub(crate) fn poll(
         &mut self,

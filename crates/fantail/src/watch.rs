@@ -25,6 +25,10 @@ use crate::{Attempt, JobId};
 /// | `fantail_kept_seconds_total{plan}` | [`Kept::busy`](fantail_core::Kept::busy) at [`Note::Observed`] |
 /// | `fantail_refusals_total{plan,reason}` | [`Note::Refused`]; those of copies: hedges refused |
 ///
+/// Whoever subscribes to `tracing`, at level debug, is told the same: a span `job`, in it a span `attempt` for each that
+/// starts, and events where attempts end or are refused. The span of a copy follows from those of its branch's attempts
+/// that run beside it.
+///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {

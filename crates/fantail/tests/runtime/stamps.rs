@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fantail::{AttemptError, Done, Fanout, JoinError};
 use fantail_core::job::{Failure, Outcome, Verdict};
-use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec, Time};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec, Time, WaitFor};
 use tokio::sync::oneshot;
 use tokio::time::advance;
 
@@ -159,4 +159,33 @@ async fn an_answer_that_was_late_is_in_no_result() {
         advance(Duration::from_millis(50)).await;
         assert_eq!(job.await.unwrap().take(handle), answer, "there at {there} ms");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_does_not_count_as_of_when_one_of_an_earlier_job_was_there() {
+    let branches = vec![optional("a"), optional("b")];
+    let spec = PlanSpec { wait_for: WaitFor::First(1), ..PlanSpec::new("plan", branches) };
+    let plan = fanout(PlanSpec { deadline: Some(ms(100)), ..spec });
+    let ((tell_a, told_a), (tell_b, told_b)) = (oneshot::channel::<()>(), oneshot::channel::<()>());
+    let (a, b) = (Mutex::new(Some((told_a, tell_b))), Mutex::new(Some(told_b)));
+    let mut job = plan.job();
+    let _a = job.optional("a", |_| {
+        let (told, tell_b) = a.lock().unwrap().take().unwrap();
+        async move {
+            told.await?;
+            // In the poll that ends the job: nobody looks at b any more.
+            tell_b.send(()).map_err(|()| AttemptError::permanent("b is gone"))
+        }
+    });
+    let _b = job.optional("b", |_| {
+        let told = b.lock().unwrap().take().unwrap();
+        async move { Ok(told.await?) }
+    });
+    let mut job = Box::pin(job.join());
+    assert!(poll_once(&mut job).await.is_pending());
+    tell_a.send(()).unwrap();
+    assert_eq!(job.await.unwrap().outcome(1), Outcome::Unneeded);
+
+    let done = busy(&plan, vec![(150, 1, Ok(7))], 160).await;
+    assert_eq!(done.outcome(1), Outcome::Missed);
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 
-use fantail::{Fanout, Note, Observer};
+use fantail::{AttemptError, Fanout, Note, Observer};
 use fantail_core::job::{Role, Verdict};
-use fantail_core::{BranchSpec, BudgetSpec, Plan, PlanSpec, WaitFor};
+use fantail_core::{BranchSpec, BudgetSpec, Hedge, Plan, PlanSpec, WaitFor};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{after, fails, fanout, gate, hedged, limited, ms, optional, poll_once, required};
+use crate::support::{after, fails, fanout, gate, hedged, limited, ms, optional, poll_once, required, sleep};
 
 /// Writes down what it hears, a line each.
 #[derive(Default)]
@@ -145,6 +145,8 @@ struct Written {
     spans: Vec<String>,
     entered: Vec<u64>,
     said: Vec<String>,
+    /// Which span follows which, as numbers from 1.
+    links: Vec<(u64, u64)>,
 }
 
 impl Subscriber for Spans {
@@ -162,7 +164,9 @@ impl Subscriber for Spans {
 
     fn record(&self, _span: &Id, _values: &Record<'_>) {}
 
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+    fn record_follows_from(&self, span: &Id, follows: &Id) {
+        self.0.lock().unwrap().links.push((span.into_u64(), follows.into_u64()));
+    }
 
     fn event(&self, event: &Event<'_>) {
         let mut all = self.0.lock().unwrap();
@@ -194,7 +198,42 @@ async fn what_a_branch_says_is_in_the_span_of_its_attempt_and_that_is_in_the_spa
         Ok(())
     });
     let _done = job.join().await.unwrap();
-    let Written { spans, entered, said } = std::mem::take(&mut *spans.0.lock().unwrap());
+    let Written { spans, entered, said, links } = std::mem::take(&mut *spans.0.lock().unwrap());
     assert_eq!(spans, ["/job", "/job/attempt", "/job/attempt"]);
     assert_eq!((said, entered), (vec!["/job/attempt".to_owned(); 4], vec![]));
+    assert!(links.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_span_of_a_copy_follows_from_those_of_its_branchs_attempts_that_run() {
+    let hedge_budget = BudgetSpec { share: 1_000_000, burst: 9, in_flight: None };
+    let delays = [5, 10, 15].map(ms).to_vec();
+    let hedge = Some(Hedge { delays, min_useful: ms(0), distinct: false });
+    let branches =
+        vec![BranchSpec { repeatable: true, hedge, ..BranchSpec::new("a") }, BranchSpec::new("other")];
+    let plan = fanout(PlanSpec { hedge_budget, ..PlanSpec::new("plan", branches) });
+    for _ in 0..9 {
+        // Credit for copies.
+        let mut job = plan.job();
+        let _answers = job.each(|_| after(0, ()));
+        let _done = job.join().await.unwrap();
+    }
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let mut job = plan.job();
+    let _answers = job.each(|attempt| async move {
+        match (attempt.name(), attempt.number()) {
+            ("other", _) | ("a", 3) => after(20, ()).await,
+            ("a", 1) => {
+                sleep(7).await;
+                Err(AttemptError::retryable("E"))
+            }
+            _ => std::future::pending().await,
+        }
+    });
+    let _done = job.join().await.unwrap();
+    let Written { spans, links, .. } = std::mem::take(&mut *spans.0.lock().unwrap());
+    // 1 is the job, 2 the primary, 3 the other branch; 4 fails at 12 ms, and its failure brings 6 forward.
+    assert_eq!(spans[1..], ["/job/attempt"; 5]);
+    assert_eq!(links, [(4, 2), (5, 2), (5, 4), (6, 2), (6, 5)]);
 }

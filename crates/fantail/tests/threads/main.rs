@@ -29,6 +29,7 @@ mod sync {
     }
 }
 
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
@@ -210,7 +211,7 @@ fn no_wake_up_is_lost_and_the_stamp_is_of_the_first_one() {
         let mut seen = [false; 2];
         block_on(poll_fn(|task| {
             wakes.register(task.waker());
-            let mut woken = std::collections::VecDeque::new();
+            let mut woken = VecDeque::new();
             wakes.take(&mut woken);
             for one in woken {
                 assert!(one.since.is_some_and(|since| since < Time::MAX));
@@ -222,9 +223,64 @@ fn no_wake_up_is_lost_and_the_stamp_is_of_the_first_one() {
         for thread in threads {
             thread.join().unwrap();
         }
-        let mut again = std::collections::VecDeque::new();
+        let mut again = VecDeque::new();
         wakes.register(Waker::noop());
         wakes.take(&mut again);
         assert!(again.is_empty());
+    });
+}
+
+/// Looks once, as a job does: what was woken before there was a task to wake is looked for after it.
+fn look(wakes: &Wakes, seen: &mut [bool; 2], task: &Waker) -> Poll<()> {
+    let mut woken = VecDeque::new();
+    wakes.take(&mut woken);
+    for one in woken {
+        seen[one.attempt] = true;
+    }
+    wakes.register(task);
+    if *seen == [true; 2] {
+        return Poll::Ready(());
+    }
+    if wakes.any() {
+        task.wake_by_ref();
+    }
+    Poll::Pending
+}
+
+#[test]
+fn what_a_job_keeps_goes_on_in_another_task_without_losing_a_wake_up() {
+    check(|| {
+        let mut wakers = Wakers::new(2, false, Clock::start());
+        let wakes = Arc::clone(wakers.wakes());
+        let attempts = [0, 1].map(|attempt| {
+            let waker = wakers.of(attempt).clone();
+            thread::spawn(move || waker.wake())
+        });
+        let mut seen = [false; 2];
+        // The job is over after one look, and its task gone.
+        block_on(poll_fn(|task| {
+            let _ = look(&wakes, &mut seen, task.waker());
+            Poll::Ready(())
+        }));
+        let kept = thread::spawn(move || block_on(poll_fn(|task| look(&wakes, &mut seen, task.waker()))));
+        for thread in attempts {
+            thread.join().unwrap();
+        }
+        kept.join().unwrap();
+    });
+}
+
+#[test]
+fn wakers_serve_another_job_only_when_no_thread_has_one_that_could_wake_it() {
+    check(|| {
+        let clock = Clock::start();
+        let mut wakers = Wakers::new(1, true, clock);
+        let waker = wakers.of(0).clone();
+        let late = thread::spawn(move || waker.wake());
+        thread::yield_now();
+        let fit = wakers.reset(1, true, clock);
+        late.join().unwrap();
+        assert!(!fit || !wakers.wakes().any(), "the next job is woken by an attempt of this one");
+        assert!(wakers.reset(1, true, clock));
     });
 }
