@@ -104,10 +104,10 @@ impl Draws {
             counter(Subject { job: subject.job.wrapping_add(i as u64), ..subject }, purpose)
         });
         let [a, b, c, d] = philox(across(&counters), self.key);
-        let [even, odd] = into;
-        for i in 0..JOBS {
-            even[i] = unit(a[i], b[i]);
-            odd[i] = unit(c[i], d[i]);
+        for (uniforms, (high, low)) in into.into_iter().zip([(a, b), (c, d)]) {
+            for i in 0..JOBS {
+                uniforms[i] = unit(high[i], low[i]);
+            }
         }
     }
 

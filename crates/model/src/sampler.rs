@@ -63,40 +63,74 @@ impl Sampler {
         let picked = self.parts.iter().find(|(sum, _)| drawn < *sum).or(self.parts.last());
         picked.map_or(f64::INFINITY, |(_, table)| table.time(uniform))
     }
+
+    /// [`Sampler::time`] of many numbers; `part` draws for the one at a place.
+    pub(crate) fn times<const N: usize>(&self, uniforms: &[f64; N], part: impl Fn(usize) -> f64) -> [f64; N] {
+        if let [(_, table)] = &self.parts[..] {
+            return table.times(uniforms);
+        }
+        core::array::from_fn(|i| self.time(uniforms[i], || part(i)))
+    }
 }
 
 /// The inverse of one law.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     law: Law,
-    /// The slow half and the fast half, by v. A first coefficient that is not a number: none.
+    /// The slow half and the fast half, by v, each with a row more. Coefficients that are no numbers: none.
     cells: Box<[[f64; COEFFICIENTS]]>,
 }
 
+/// In place of the polynomial of a cell that has none.
+const NONE: [f64; COEFFICIENTS] = [f64::NAN; COEFFICIENTS];
+
 impl Table {
     fn new(law: &Law) -> Table {
-        let halves = [false, true].into_iter();
-        let cells = halves.flat_map(|fast| (0..CELLS).map(move |cell| fit(law, fast, cell)));
-        Table { law: law.clone(), cells: cells.collect() }
+        let half = |fast| (0..CELLS).map(move |cell| fit(law, fast, cell)).chain([NONE]);
+        Table { law: law.clone(), cells: half(false).chain(half(true)).collect() }
     }
 
     #[inline]
     fn time(&self, u: f64) -> f64 {
-        const LOWEST: usize = (((ONE >> MANTISSA) as usize - 1) << DIGITS) - CELLS;
-        let fast = u > 0.5;
-        let v = if fast { 1.0 - u } else { u };
-        let bits = v.to_bits();
-        let cell = ((bits >> (MANTISSA - DIGITS)) as usize).wrapping_sub(LOWEST);
-        if cell < CELLS {
-            let [a, b, c, d, e, f] = self.cells[if fast { CELLS + cell } else { cell }];
-            if !a.is_nan() {
-                let x = place(bits);
-                let square = x * x;
-                return (a + b * x) + square * ((c + d * x) + square * (e + f * x));
+        let (row, place) = whereabouts(u);
+        let read = value(&self.cells[row], place);
+        if read.is_nan() { inverse(&self.law, u) } else { read }
+    }
+
+    /// The times of many numbers, step by step for all of them, so that none waits for another.
+    #[inline]
+    fn times<const N: usize>(&self, uniforms: &[f64; N]) -> [f64; N] {
+        let (mut rows, mut places, mut times) = ([0; N], [0.0; N], [0.0; N]);
+        for i in 0..N {
+            (rows[i], places[i]) = whereabouts(uniforms[i]);
+        }
+        for i in 0..N {
+            times[i] = value(&self.cells[rows[i]], places[i]);
+        }
+        for i in 0..N {
+            if times[i].is_nan() {
+                times[i] = inverse(&self.law, uniforms[i]);
             }
         }
-        inverse(&self.law, v, fast)
+        times
     }
+}
+
+/// The row of a number, and where in its cell it lies.
+#[inline]
+fn whereabouts(u: f64) -> (usize, f64) {
+    const LOWEST: u64 = (((ONE >> MANTISSA) - 1) << DIGITS) - CELLS as u64;
+    let fast = u > 0.5;
+    let bits = if fast { 1.0 - u } else { u }.to_bits();
+    let cell = (bits >> (MANTISSA - DIGITS)).wrapping_sub(LOWEST).min(CELLS as u64);
+    (cell as usize + if fast { CELLS + 1 } else { 0 }, place(bits))
+}
+
+/// What a polynomial says; not a number where there is none.
+#[inline]
+fn value([a, b, c, d, e, f]: &[f64; COEFFICIENTS], x: f64) -> f64 {
+    let square = x * x;
+    (a + b * x) + square * ((c + d * x) + square * (e + f * x))
 }
 
 /// Where in its cell a number lies, from -1 to 1.
@@ -115,14 +149,18 @@ fn number(cell: usize, x: f64) -> f64 {
     mantissa / (1_u64 << (OCTAVES + 1 - octave)) as f64
 }
 
-fn inverse(law: &Law, v: f64, fast: bool) -> f64 {
+#[cold]
+fn inverse(law: &Law, u: f64) -> f64 {
+    invert(law, if u > 0.5 { 1.0 - u } else { u }, u > 0.5)
+}
+
+fn invert(law: &Law, v: f64, fast: bool) -> f64 {
     law.inverse_hazard(if fast { -libm::log1p(-v) } else { -libm::log(v) })
 }
 
 /// The polynomial of a cell.
 fn fit(law: &Law, fast: bool, cell: usize) -> [f64; COEFFICIENTS] {
-    const NONE: [f64; COEFFICIENTS] = [f64::NAN; COEFFICIENTS];
-    let time = |x: f64| inverse(law, number(cell, x), fast);
+    let time = |x: f64| invert(law, number(cell, x), fast);
     let node = |i: usize, n: usize| libm::cos(core::f64::consts::PI * (2 * i + 1) as f64 / (2 * n) as f64);
     let nodes: [f64; COEFFICIENTS] = core::array::from_fn(|i| node(i, COEFFICIENTS));
     let mut divided = nodes.map(time);
@@ -142,10 +180,10 @@ fn fit(law: &Law, fast: bool, cell: usize) -> [f64; COEFFICIENTS] {
         }
         powers[0] = divided[i] - nodes[i] * powers[0];
     }
-    let value = |x: f64| powers.iter().rev().fold(0.0, |sum, power| sum * x + power);
+    let read = |x: f64| powers.iter().rev().fold(0.0, |sum, power| sum * x + power);
     let precise = |x: f64| {
         let exact = time(x);
-        (value(x) - exact).abs() <= PRECISION * exact
+        (read(x) - exact).abs() <= PRECISION * exact
     };
     // The ends and the places between the nodes, where such a polynomial is furthest off.
     let between =
@@ -198,7 +236,7 @@ mod tests {
     fn smooth_laws_are_read_from_the_table() {
         for law in &laws()[..8] {
             let cells = Table::new(law).cells;
-            let none = cells.iter().filter(|cell| cell[0].is_nan()).count();
+            let none = cells.iter().filter(|cell| cell[0].is_nan()).count() - 2;
             assert!(none < cells.len() / 20, "{law}: {none} cells of {} have no polynomial", cells.len());
         }
     }

@@ -7,6 +7,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::Range;
 
 use fantail_core::job::Refusal;
@@ -28,9 +29,10 @@ pub(super) struct Direct {
     k: usize,
     /// More branches than this may not be lost.
     spare: usize,
-    any_copies: bool,
-    /// When the first deadline is.
-    first_deadline: u64,
+    /// A job whose branches have all answered by then has waited for all of them, and met no deadline.
+    whole_by: u64,
+    /// One whose first attempts have, has sent no copy either.
+    undisturbed_by: u64,
     backfill: bool,
     job: Course,
     /// Jobs that were played, and those of them in which all branches answered.
@@ -96,13 +98,16 @@ impl Direct {
             required: branch.required,
         };
         let members: Vec<Member> = plan.branches().iter().map(member).collect();
+        let first_deadline = members.iter().map(|member| member.deadline).fold(NEVER - 1, u64::min);
+        let first_copy = members.iter().filter_map(|member| member.delays.first().copied()).min();
+        let whole_by = if plan.k() == plan.n() { first_deadline } else { 0 };
         Some(Direct {
             luck: Arc::clone(&simulation.luck),
             firsts: Firsts::new(Arc::clone(&simulation.luck)),
             k: plan.k() as usize,
             spare: (plan.n() - plan.at_least()) as usize,
-            first_deadline: members.iter().map(|member| member.deadline).min().unwrap_or(NEVER),
-            any_copies: members.iter().any(|member| !member.delays.is_empty()),
+            whole_by,
+            undisturbed_by: first_copy.map_or(whole_by, |copy| copy.min(whole_by)),
             backfill: plan.backfill(),
             members,
             job: Course::default(),
@@ -115,8 +120,6 @@ impl Direct {
     /// Plays jobs, those that need it in this world; how many did not.
     pub(super) fn run(mut self, world: &mut World, jobs: Range<u64>) -> u64 {
         for number in jobs {
-            self.job.answers.clear();
-            self.job.answers.extend(self.firsts.of(number));
             match (self.play(number, &mut world.summary), &mut world.record) {
                 (Some(time), Some(record)) => record.took(number, time),
                 (Some(_), None) => {}
@@ -127,34 +130,48 @@ impl Direct {
         self.played
     }
 
-    /// Plays a job with these times of its first attempts, unless the machine has to; how long it takes.
+    /// Plays a job, unless the machine has to; how long it takes.
     fn play(&mut self, number: u64, summary: &mut Summary) -> Option<Time> {
-        self.job.copies.clear();
-        if self.any_copies && !self.send_copies(number) {
-            return None;
-        }
         let (mut first, mut last, mut busy) = (NEVER, 0, 0_u64);
-        for answer in &self.job.answers {
-            (first, last) = (first.min(*answer), last.max(*answer));
-            busy = busy.saturating_add(*answer);
+        for answer in self.firsts.of(number) {
+            (first, last) = (first.min(answer), last.max(answer));
+            busy = busy.saturating_add(answer);
         }
-        // All branches answer before the first deadline, and the job waits for all of them.
-        let (ending, end) = if last <= self.first_deadline && self.k == self.members.len() {
-            (Ending::Complete, last)
-        } else {
-            self.end()
-        };
-        if first == 0 || end == NEVER {
+        if first == 0 {
             return None;
         }
-        self.played += 1;
-        if ending == Ending::Complete && last <= self.first_deadline.min(end) {
-            self.whole += 1;
-            self.job.missing = 0;
-            self.job.settled.clone_from(&self.job.answers);
-        } else {
-            busy = self.settle(ending, end, summary);
+        if last > self.undisturbed_by {
+            return self.play_closely(number, summary);
         }
+        self.whole += 1;
+        self.count(COMPLETE, last, (busy, 0), summary);
+        summary.prices.pay(|_| 1);
+        Some(Time::from_nanos(last))
+    }
+
+    /// Plays a job of which copies, deadlines or the barrier decide the course.
+    fn play_closely(&mut self, number: u64, summary: &mut Summary) -> Option<Time> {
+        self.job.answers.clear();
+        self.job.answers.extend(self.firsts.of(number));
+        self.job.copies.clear();
+        if !self.send_copies(number) {
+            return None;
+        }
+        let last = self.job.answers.iter().copied().fold(0, u64::max);
+        if last <= self.whole_by {
+            self.whole += 1;
+            let Course { answers, settled, missing, .. } = &mut self.job;
+            mem::swap(answers, settled);
+            *missing = 0;
+            let busy = settled.iter().copied().fold(0, u64::saturating_add);
+            self.record(Ending::Complete, last, busy, summary);
+            return Some(Time::from_nanos(last));
+        }
+        let (ending, end) = self.end();
+        if end == NEVER {
+            return None;
+        }
+        let busy = self.settle(ending, end, summary);
         self.record(ending, end, busy, summary);
         Some(Time::from_nanos(end))
     }
@@ -224,16 +241,22 @@ impl Direct {
         }
     }
 
-    /// Counts a job whose first attempts took so long in all.
-    fn record(&mut self, ending: Ending, end: u64, busy: u64, summary: &mut Summary) {
+    /// Counts a job whose first attempts took so long in all, and its copies.
+    fn count(&mut self, list: usize, end: u64, (busy, copies): (u64, u64), summary: &mut Summary) {
+        self.played += 1;
         add_time(&mut summary.ledger.primaries.busy, busy);
+        summary.returned_after(list, Time::from_nanos(end), busy.saturating_add(copies));
+    }
+
+    /// Counts a job whose branches are settled.
+    fn record(&mut self, ending: Ending, end: u64, busy: u64, summary: &mut Summary) {
         let copies = if self.job.copies.is_empty() { 0 } else { self.count_copies(end, summary) };
         let (list, fills_in) = match ending {
             Ending::Complete => (COMPLETE, false),
             Ending::Partial => (PARTIAL, self.backfill),
             Ending::Failed => (FAILED, false),
         };
-        summary.returned_after(list, Time::from_nanos(end), busy.saturating_add(copies));
+        self.count(list, end, (busy, copies), summary);
         if fills_in {
             summary.backfills.raise(self.job.missing);
         }
@@ -304,6 +327,9 @@ impl Direct {
     /// Adds up what all jobs have in common that were played.
     fn close(&self, summary: &mut Summary) {
         summary.alike(self.played, self.whole);
+        if self.played > 0 {
+            summary.ran(self.members.len() as u64);
+        }
         summary.ledger.primaries.won -= self.beaten;
         summary.ledger.primaries.lost += self.beaten;
     }

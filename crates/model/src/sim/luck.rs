@@ -80,12 +80,11 @@ impl Luck {
     /// [`Luck::latency`] of the first attempts of the jobs from `subject.job` on, of the even branch of `subject` and the odd
     /// one after it if there is one.
     fn latencies(&self, subject: Subject, into: &mut [[u64; JOBS]]) {
-        let jobs = || (0..).map(|i| subject.job.wrapping_add(i));
+        let job = |place: usize| subject.job.wrapping_add(place as u64);
         if self.scenario.dependence != Dependence::NONE || self.size.is_some() {
-            for (place, job) in jobs().enumerate().take(JOBS) {
-                for (times, branch) in into.iter_mut().zip(subject.branch..) {
-                    times[place] = self.latency(Subject { job, branch, ..subject }).as_nanos();
-                }
+            for (times, branch) in into.iter_mut().zip(subject.branch..) {
+                let time = |place| self.latency(Subject { job: job(place), branch, ..subject }).as_nanos();
+                *times = core::array::from_fn(time);
             }
             return;
         }
@@ -94,10 +93,9 @@ impl Luck {
         self.draws.uniforms(subject, Purpose::Latency, [even, odd]);
         for ((times, uniforms), branch) in into.iter_mut().zip(&drawn).zip(subject.branch..) {
             let sampler = self.sampler(branch as usize);
-            for ((time, uniform), job) in times.iter_mut().zip(uniforms).zip(jobs()) {
-                let part = || self.draws.uniform(Subject { job, branch, ..subject }, Purpose::Part);
-                *time = nearest(sampler.time(*uniform, part)).as_nanos();
-            }
+            let part =
+                |place| self.draws.uniform(Subject { job: job(place), branch, ..subject }, Purpose::Part);
+            all_nearest(&sampler.times(uniforms, part), times);
         }
     }
 
@@ -231,13 +229,29 @@ impl Firsts {
 
 /// The nearest nanosecond, or never.
 pub(super) fn nearest(seconds: f64) -> Time {
-    /// From here on floats are whole numbers.
-    const WHOLE: f64 = (1_u64 << 52) as f64;
     let nanos = seconds * 1e9;
-    Time::from_nanos(if nanos < WHOLE {
-        (nanos + WHOLE).to_bits() - WHOLE.to_bits()
-    } else {
-        // The cast stops at the largest number, which reads as never.
-        nanos as u64
-    })
+    // The cast stops at the largest number, which reads as never.
+    Time::from_nanos(if nanos < WHOLE { rounded(nanos) } else { nanos as u64 })
+}
+
+/// The same of many times, all of which are less than a month most times.
+fn all_nearest(seconds: &[f64; JOBS], into: &mut [u64; JOBS]) {
+    let mut digits = 0;
+    for (nanos, seconds) in into.iter_mut().zip(seconds) {
+        *nanos = rounded(seconds * 1e9);
+        digits |= *nanos;
+    }
+    if digits >= WHOLE as u64 {
+        for (nanos, seconds) in into.iter_mut().zip(seconds) {
+            *nanos = nearest(*seconds).as_nanos();
+        }
+    }
+}
+
+/// From here on floats are whole numbers.
+const WHOLE: f64 = (1_u64 << 52) as f64;
+
+/// The nearest whole number to one from zero up to [`WHOLE`]; no less than that for larger ones.
+fn rounded(nanos: f64) -> u64 {
+    (nanos + WHOLE).to_bits().wrapping_sub(WHOLE.to_bits())
 }
