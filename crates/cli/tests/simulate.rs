@@ -152,8 +152,13 @@ fn single_jobs_are_shown_as_lanes() {
 #[test]
 fn times_that_are_too_long_to_be_counted_are_told() {
     let said = |latency: &str| {
-        let text = succeeds(&["simulate", "-n", "2", "-l", latency, "-j", "1e4"]);
-        text.contains("Calls that take more than 584 years count as calls that never end.")
+        let args = ["simulate", "-n", "2", "-l", latency, "-j", "1e4"];
+        let text = succeeds(&args);
+        let said = text.contains("Calls that take more than 584 years count as calls that never end.");
+        let report = json(&args);
+        let assumes = report["plans"][0]["assumes"].as_array().unwrap().clone();
+        assert_eq!(!assumes.is_empty(), said, "{assumes:?}");
+        said
     };
     assert!(said("lognormal:median=1s,sigma=8"));
     assert!(!said("lognormal:median=1s,sigma=1"));

@@ -1,7 +1,6 @@
 //! `--trace`: single jobs as lanes, one for each attempt, and what held the barrier.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -82,15 +81,18 @@ fn place(i: usize, count: usize, jobs: usize) -> usize {
 
 /// The lanes of a job, which is `of` some of the run.
 fn lanes(contender: &Contender, trace: &Trace, of: &str) -> Job {
-    let ends: BTreeMap<AttemptId, Time> = trace.steps.iter().map(|step| (step.attempt, step.at)).collect();
     let holder = holder(trace);
-    let mut attempts: Vec<AttemptId> = ends.keys().copied().collect();
-    attempts.sort_by_key(|attempt| (Some(*attempt) != holder, Reverse(ends[attempt])));
-    let more = match attempts.len().saturating_sub(LANES) as u64 {
+    let mut ends = ends(contender, trace);
+    let more = match ends.len().saturating_sub(LANES) as u64 {
         0 => String::new(),
         more => format!("… and {}", number::count(more, "more attempt", "more attempts")),
     };
-    attempts.truncate(LANES);
+    if ends.len() > LANES {
+        ends.select_nth_unstable_by_key(LANES, |(attempt, end)| {
+            (Some(*attempt) != holder, Reverse(*end), *attempt)
+        });
+    }
+    let mut attempts: Vec<AttemptId> = ends.iter().take(LANES).map(|(attempt, _)| *attempt).collect();
     attempts.sort_unstable();
     let lanes = attempts.iter().map(|attempt| lane(contender, trace, *attempt)).collect();
     let how = match trace.verdict {
@@ -110,6 +112,18 @@ fn lanes(contender: &Contender, trace: &Trace, of: &str) -> Job {
 
 fn shown(time: Time) -> String {
     number::duration(time.as_secs_f64())
+}
+
+/// Every attempt, with the time of its last step.
+fn ends(contender: &Contender, trace: &Trace) -> Vec<(AttemptId, Time)> {
+    let plan = contender.simulation.plan();
+    let mut seen = vec![false; plan.attempts()];
+    let mut is_last = |step: &Step| {
+        let index = plan.attempt_index(step.attempt).expect("a trace is of declared attempts");
+        !std::mem::replace(&mut seen[index], true)
+    };
+    let last = trace.steps.iter().rev().filter(|step| is_last(step));
+    last.map(|step| (step.attempt, step.at)).collect()
 }
 
 /// The steps of one attempt.

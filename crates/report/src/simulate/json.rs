@@ -48,11 +48,17 @@ impl Serialize for Plan<'_> {
         map.serialize_entry("method", "simulated")?;
         map.serialize_entry("jobs", &row.jobs)?;
         map.serialize_entry("blocks", &row.blocks)?;
+        map.serialize_entry("assumes", assumes(row))?;
         entries(row, &mut map, &|figure| finite(figure.value.ok()?))?;
         map.serialize_entry("intervals", &Intervals(row))?;
         map.serialize_entry("why_null", &why_null(row))?;
         map.end()
     }
+}
+
+/// What its jobs are played by that is not so.
+fn assumes(row: &Row) -> &'static [&'static str] {
+    if row.beyond_time { &["calls that take more than 584 years never end"] } else { &[] }
 }
 
 struct Intervals<'r>(&'r Row);
