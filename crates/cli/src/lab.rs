@@ -1,6 +1,5 @@
 //! `fantail lab`: the page where the tail can be touched. It stands beside the other pages of the admin port too.
 
-use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -24,7 +23,7 @@ const NOTHING: &str = "null\n";
 
 pub(crate) fn run(args: &LabArgs) -> anyhow::Result<ExitCode> {
     if let Some(path) = &args.save {
-        fs::write(path, fantail_lab::PAGE).with_context(|| path.display().to_string())?;
+        output::write(path, fantail_lab::PAGE.as_bytes())?;
     } else {
         let runtime = tokio::runtime::Runtime::new().context("can't start the runtime")?;
         runtime.block_on(serve(args.port))?;

@@ -395,3 +395,140 @@ fn predict_says_nothing_exact_of_what_only_a_scenario_knows() {
     assert_eq!(shared["method"], "exact");
     assert!(shared["assumes"].to_string().contains("a share of 0.2 is its job's"));
 }
+
+/// A gate of one call is the queue M/M/1, of which p99 is `ln 100 / (1 - load)` mean calls. Without arrivals nobody meets there.
+#[test]
+fn predict_knows_that_jobs_meet_at_a_limiter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gate.toml");
+    let write = |scenario: &str| {
+        let plan =
+            "[limiter.l]\ngate = 1\n[plan.p.branch.a]\nlatency = \"exponential:mean=1s\"\nlimiter = \"l\"\n";
+        std::fs::write(&path, format!("{scenario}\n{plan}")).unwrap();
+    };
+    let file = path.to_str().unwrap();
+    write("[scenario]\narrivals = \"0.5/s\"");
+    let met = json(&["predict", file, "--jobs", "2e5"])["strategies"][0].clone();
+    assert_eq!(met["not_included"], serde_json::json!(["jobs meet at limiter `l`"]));
+    near(&met["quantiles_s"]["p99"], 2.0 * 100_f64.ln(), 0.06);
+    write("[scenario]\nwarm_up = 10");
+    assert_eq!(json(&["predict", file])["strategies"][0]["method"], "exact");
+    write("[scenario]\narrivals = \"2/s\"");
+    let endless = "waits would grow without end: first attempts ask 200.0 % of the gate of limiter `l`";
+    fails(&["predict", file], 1, endless);
+}
+
+#[test]
+fn bars_in_names_break_no_table_of_markdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.toml");
+    let plan = "[scenario]\narrivals = \"1/10s\"\n[scenario.server.\"x|y\"]\nslots = 1\n\
+                [plan.\"p|q\".branch.b]\nlatency = \"exponential:mean=1s\"\n";
+    std::fs::write(&path, plan).unwrap();
+    let shown = |format| succeeds(&["simulate", path.to_str().unwrap(), "-j", "10001", "-f", format]);
+    let (text, markdown) = (shown("text"), shown("md"));
+    assert!(text.contains(" p|q\n") && text.contains("use of x|y") && !text.contains("\\|"), "{text}");
+    assert!(markdown.contains("p\\|q") && markdown.contains("use of x\\|y"), "{markdown}");
+    // Two blocks, one of them of a single job, say next to nothing of a share; but it is one.
+    let document: Value = serde_json::from_str(&shown("json")).unwrap();
+    let ends = document["plans"][0]["intervals"]["utilisation"]["x|y"].as_array().unwrap().clone();
+    assert!(ends.iter().all(|end| (0.0..=1.0).contains(&end.as_f64().unwrap())), "{ends:?}");
+}
+
+#[test]
+fn parts_are_of_one_simulation_by_what_was_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let write = |name: &str, mean: &str| {
+        let plan = format!("[plan.p.branch]\nb = {{ latency = \"exponential:mean={mean}\" }}\n");
+        std::fs::write(path(name), plan).unwrap();
+        path(name)
+    };
+    let (plan, copy, other) = (write("plan.toml", "1s"), write("copy.toml", "1s"), write("other.toml", "2s"));
+    let (a, b) = (path("a.json"), path("b.json"));
+    let like = ["-n", "2", "-l", "exponential:mean=1s"];
+    let parts = |first: &[&str], second: &[&str]| {
+        for (asked, range, out) in [(first, "0..50", &a), (second, "50..99", &b)] {
+            succeeds(&[&["simulate", "--jobs-range", range, "--out", out], asked].concat());
+        }
+    };
+    for (first, second) in [(&[&*plan][..], &[&*copy][..]), (&like, &[&like[..], &["-s", "all"]].concat())] {
+        parts(first, second);
+        assert!(succeeds(&["merge", &a, &b]).contains("99 jobs of each"));
+    }
+    for (first, second, difference) in [
+        (&[&*plan][..], &[&*other][..], "other.toml` has other contents than `"),
+        (&[&plan], &[&plan, &copy], "2 plan files, not 1"),
+        (&[&plan], &[&plan, "--seed", "2"], "--seed 2, not 1"),
+        (&like, &[&like[..], &["-s", "first:1"]].concat(), "--strategy first:1, not all"),
+        (&[&like[..], &["--rho", "job=.2"]].concat(), &like, "--rho none, not job=.2"),
+    ] {
+        parts(first, second);
+        fails(&["merge", &a, &b], 2, difference);
+    }
+}
+
+#[test]
+fn what_was_in_a_file_stays_until_all_of_the_new_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let (out, linked, plain) = (path("a.json"), path("linked.json"), path("plain"));
+    let simulate = || {
+        let out = out.to_str().unwrap();
+        succeeds(&["simulate", "-n", "2", "-l", "exponential:mean=1s", "-j", "9", "--out", out])
+    };
+    std::fs::write(&out, "old").unwrap();
+    // Another name of the same file, which is written anew and not over.
+    std::fs::hard_link(&out, &linked).unwrap();
+    simulate();
+    assert_eq!(std::fs::read_to_string(&linked).unwrap(), "old");
+    assert!(std::fs::read_to_string(&out).unwrap().starts_with("{\"schema\""));
+    // A new file may be read by whom any other may.
+    std::fs::remove_file(&out).unwrap();
+    simulate();
+    std::fs::write(&plain, "").unwrap();
+    let permissions = |path| std::fs::metadata(path).unwrap().permissions();
+    assert_eq!(permissions(&out), permissions(&plain));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn what_a_part_would_not_show_is_refused() {
+    let args = ["simulate", "-n", "2", "-l", "exponential:mean=1s", "--out", "x.json", "--trace", "1"];
+    fails(&args, 2, "cannot be used with");
+    assert!(!Path::new("x.json").exists());
+}
+
+#[test]
+fn times_that_are_too_short_to_be_counted_are_told() {
+    let said = |latency: &str| {
+        let text = succeeds(&["simulate", "-n", "2", "-l", latency, "-j", "100"]);
+        text.contains("Times are counted in whole nanoseconds")
+    };
+    assert!(said("exponential:mean=1e-12s"));
+    assert!(!said("exponential:mean=1us"));
+}
+
+/// A server's word comes before a client's own, and what came last is not what took the time.
+#[test]
+fn clients_are_told_of_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.toml");
+    let shown = |server: &str| {
+        let plan = format!(
+            "[scenario.server.s]\n{server}\n[scenario.client.c]\ncalls = \"one by one\"\nretries = 3\n\
+             [plan.p.branch]\na = {{ latency = \"exponential:mean=1s\" }}\nb = {{ latency = \"exponential:mean=1s\" }}\n"
+        );
+        std::fs::write(&path, plan).unwrap();
+        succeeds(&["simulate", path.to_str().unwrap(), "-j", "100", "--trace", "1"]).replace("\n  ", " ")
+    };
+    let says = "3 tries inside the barrier, when the server says, else the first after 1s";
+    let told = shown("window = \"100/s\"\nretry_after = \"13s\"");
+    assert!(told.contains(says), "{told}");
+    let silent = shown("errors = \"1%\"");
+    assert!(silent.contains("3 tries inside the barrier, the first after 1s"), "{silent}");
+    assert!(
+        silent.contains("; b was last: began after ") && !silent.contains("c, job 1; b held"),
+        "{silent}"
+    );
+}

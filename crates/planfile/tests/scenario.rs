@@ -106,6 +106,8 @@ fn arrivals_are_a_rate_a_distance_clients_or_a_trace() {
         config.simulated.unwrap().scenario.arrivals
     };
     assert_eq!(arrivals("\"30/min\""), Arrivals::Poisson(0.5));
+    assert_eq!(arrivals("\"0.5/s\""), Arrivals::Poisson(0.5));
+    assert_eq!(arrivals("\"3/2s\""), Arrivals::Poisson(1.5));
     assert_eq!(arrivals("{ every = \"20ms\" }"), Arrivals::Every(Time::from_millis(20)));
     assert_eq!(arrivals("{ clients = 3 }"), Arrivals::Clients { clients: 3, think: Time::ZERO });
     let trace = [0, 250, 1_000].map(Time::from_millis);
@@ -144,4 +146,41 @@ fn what_is_wrong_is_said_at_its_place() {
     check("[scenario.client.c]\nplan = \"c\"", "`plan`: unknown plan `c`");
     check("[scenario.client.c]\nplan = \"a\"\nretries = 2000", "`retries`: got 2000, expected at most 1000");
     check("[scenario.client.c]\nplan = \"a\"\nbackoff = \"2s\"", "`backoff` without `retries`");
+    check(
+        "[scenario]\narrivals = \"often\"",
+        "expected jobs in a time, in quotes, like \"10/s\", \"0.5/s\" or \"3/2min\"",
+    );
+    check(
+        "[scenario.server.s]\nbranches = [\"type\"]\n[scenario.server.t]\nbranches = [\"shard\", \"type\"]",
+        "`branches`: server `s` serves `type` already",
+    );
+    check("[scenario.server.s]\nbranches = [\"type\", \"type\"]", "`branches`: `type` twice");
+    check(
+        "[scenario.server.s]\nreplicas = 2\nslow = { lasts = \"1s\", replicas = 3 }",
+        "`replicas`: got 3 that are slow, expected at most the 2 of server `s`",
+    );
+}
+
+/// Line and column of the fault, in a scenario that follows four lines of plans.
+#[test]
+fn a_fault_is_at_the_key_that_it_is_about() {
+    let check = |scenario: &str, line: usize, column: usize| {
+        let problems = load(scenario).unwrap_err();
+        let places: Vec<_> = problems.iter().map(|problem| (problem.line(), problem.column())).collect();
+        assert_eq!(places, [(line, column)], "{problems}");
+    };
+    let server = |stated: &str| format!("[scenario.server.s]\n{stated}");
+    check("[scenario]\nwarm_up = 3\narrivals = \"0/s\"", 8, 12);
+    check("[scenario]\narrivals = { trace = [\"2s\", \"1s\"] }", 7, 12);
+    check(&server("slots = 1\nreplicas = 1000000"), 8, 12);
+    check(&server("errors = \"60%\"\npermanent_errors = \"60%\""), 8, 20);
+    check(&server("prefill = \"1s\"\nwindow = \"0/s\""), 8, 10);
+    check(&server("rate = \"0/s\"\nburst = 2"), 7, 8);
+    check(&server("slots = 2\nslow = { lasts = \"2s\", every = \"1s\" }"), 8, 32);
+    check(&server("[scenario.server.s.slow]\nlasts = \"2s\"\nreplicas = 7"), 9, 12);
+    check(&server("branches = [\"shard\"]\n[scenario.server.t]\nbranches = [\"type\", \"shard\"]"), 9, 21);
+    // Each that is wrong, not only the first.
+    let problems =
+        load("[scenario.server.s]\nreplicas = 0\nslots = 0\n[scenario.server.t]\nwindow = \"0/s\"");
+    assert_eq!(problems.unwrap_err().iter().len(), 4);
 }

@@ -6,6 +6,7 @@ use comfy_table::{CellAlignment, Table};
 use super::columns::columns;
 use super::notes::add_dashes;
 use crate::dashes::Dashes;
+use crate::output::in_markdown;
 use fantail_report::predict::{Report, rows};
 
 pub(super) fn render(report: &Report) -> Vec<u8> {
@@ -18,18 +19,13 @@ pub(super) fn render(report: &Report) -> Vec<u8> {
     table.load_style(ASCII_MARKDOWN);
     table.set_header(columns.iter().map(|column| column.header.replace('\n', " ")).collect::<Vec<_>>());
     for row in 0..rows.len() {
-        table.add_row(columns.iter().map(|column| escaped(&column.cells[row])).collect::<Vec<_>>());
+        table.add_row(columns.iter().map(|column| in_markdown(&column.cells[row])).collect::<Vec<_>>());
     }
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     let mut dashes = Dashes::default();
     add_dashes(&mut dashes, &columns, &rows);
-    let notes = dashes.notes().into_iter().map(|note| format!("\n{}\n", escaped(&note)));
+    let notes = dashes.notes().into_iter().map(|note| format!("\n{}\n", in_markdown(&note)));
     std::iter::once(format!("{table}\n")).chain(notes).collect::<String>().into_bytes()
-}
-
-/// A bar would end the cell.
-fn escaped(cell: &str) -> String {
-    cell.replace('|', "\\|")
 }

@@ -10,7 +10,6 @@ mod text;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
 use fantail_report::plot::Plot;
 use fantail_report::predict::{Effort, Report, Words};
 use fantail_report::{Flags, Invalid, Source};
@@ -112,7 +111,7 @@ fn draw(path: &Path, plot: &Plot) -> anyhow::Result<()> {
             terminal::render(plot, output::width(), output::stdout_has_colors())
         ));
     }
-    std::fs::write(path, plot.svg()).with_context(|| path.display().to_string())
+    output::write(path, plot.svg().as_bytes())
 }
 
 /// Says that a sweep has fewer points than asked for.

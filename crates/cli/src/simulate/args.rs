@@ -54,7 +54,7 @@ pub(crate) struct SimulateArgs {
     pub(crate) jobs_range: Option<Range<u64>>,
 
     /// Write what came of the jobs to a file, for `fantail merge`, and print nothing.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "trace")]
     pub(crate) out: Option<PathBuf>,
 
     /// Show so many single jobs of each plan, 1 to 20, from the median to p99, chosen from the first 10,000 at most: what

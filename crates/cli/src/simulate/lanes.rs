@@ -181,11 +181,11 @@ fn holder(trace: &Trace) -> Option<AttemptId> {
 
 /// Who held the job, and what that attempt did for so long.
 fn held(contender: &Contender, trace: &Trace, attempt: AttemptId) -> String {
-    let branch = &contender.plan.branches()[attempt.branch as usize].name;
+    let Lane { label, spans, .. } = lane(contender, trace, attempt);
     let mut did = Vec::new();
     let mut waits = Time::ZERO;
     let (mut runs, mut queues, mut away) = (Time::ZERO, Time::ZERO, 0);
-    for span in lane(contender, trace, attempt).spans {
+    for span in spans {
         let lasts = span.to.saturating_sub(span.from);
         let sum = match span.doing {
             Doing::Waits => &mut waits,
@@ -212,7 +212,14 @@ fn held(contender: &Contender, trace: &Trace, attempt: AttemptId) -> String {
     if steps_of(trace, attempt).last().is_some_and(|step| step.what == Happened::Dropped) {
         did.push("was cut".to_owned());
     }
-    format!("; {branch} held it: {}", did.join(", "))
+    let did = did.join(", ");
+    match steps_of(trace, attempt).next() {
+        // The job waited for others before.
+        Some(step) if step.at > Time::ZERO => {
+            format!("; {label} was last: began after {}, {did}", shown(step.at))
+        }
+        _ => format!("; {label} held it: {did}"),
+    }
 }
 
 /// For a terminal of `width` columns.

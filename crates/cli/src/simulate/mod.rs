@@ -8,12 +8,10 @@ mod part;
 pub(crate) mod play;
 mod table;
 
-use std::fs;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use fantail_model::sim::Simulation;
 use fantail_planfile::Percentile;
 use fantail_report::Flags;
@@ -77,7 +75,7 @@ fn trace(args: &SimulateArgs, contenders: &[Contender], played: &Range<u64>) -> 
         jobs.extend(lanes::of(contender, played, count.into())?);
     }
     if let Some(path) = &args.trace_svg {
-        return fs::write(path, lanes_svg::render(&jobs)).with_context(|| path.display().to_string());
+        return output::write(path, lanes_svg::render(&jobs).as_bytes());
     }
     let width = output::width();
     let texts: Vec<String> = jobs.iter().map(|job| lanes::text(job, width)).collect();

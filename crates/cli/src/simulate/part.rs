@@ -1,6 +1,5 @@
 //! Parts of a simulation as files, `fantail.simulate-part/1`, which one machine writes and another merges.
 
-use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use fantail_report::simulate::{Contender, Inputs, Played};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::input;
+use crate::{input, output};
 
 const SCHEMA: &str = "fantail.simulate-part/1";
 
@@ -59,7 +58,7 @@ impl Part {
     pub(super) fn write(&self, path: &Path) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec(self)?;
         bytes.push(b'\n');
-        fs::write(path, bytes).with_context(|| path.display().to_string())
+        output::write(path, &bytes)
     }
 
     /// The summaries of these contenders, which its inputs state.
@@ -114,8 +113,10 @@ pub(super) fn merged(files: &[PathBuf], parts: Vec<Part>) -> anyhow::Result<Part
     let mut played = whole.played(&contenders).with_context(|| first.display().to_string())?;
     for (part, file) in parts {
         let (file, first) = (file.display(), first.display());
-        if part.inputs != whole.inputs {
-            return Err(Failure::invalid(format_args!("{file}: is of another simulation than {first}")));
+        if let Some(difference) = part.inputs.difference(&whole.inputs) {
+            return Err(Failure::invalid(format_args!(
+                "{file}: is of another simulation than {first}: {difference}"
+            )));
         }
         let overlaps = |a: &Range<u64>, b: &Range<u64>| a.start < b.end && b.start < a.end;
         let twice = part.jobs.iter().find(|mine| whole.jobs.iter().any(|theirs| overlaps(mine, theirs)));

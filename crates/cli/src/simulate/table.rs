@@ -30,14 +30,14 @@ pub(super) fn text(report: &Report, width: usize) -> String {
         if let Some(description) = &row.description {
             let name = &row.shown;
             let padding = " ".repeat(names - name.width());
-            line(&format!("{name}{padding}  {}", description));
+            line(&format!("{name}{padding}  {description}"));
         }
     }
     line(&format!("{}; in parentheses where the figure lies with 95 % confidence", report.title));
     let shown = shown(report);
     for columns in blocks(report, &shown, width) {
         text.push('\n');
-        let mut table = table(&columns, &shown);
+        let mut table = table(&columns, &shown, str::to_owned);
         table.load_style(NOTHING);
         let first_padding = (0, 0);
         for (i, column) in table.column_iter_mut().enumerate() {
@@ -60,12 +60,12 @@ pub(super) fn text(report: &Report, width: usize) -> String {
 pub(super) fn markdown(report: &Report) -> String {
     let columns: Vec<&Row> = report.rows.iter().collect();
     let shown = shown(report);
-    let mut table = table(&columns, &shown);
+    let mut table = table(&columns, &shown, output::in_markdown);
     table.load_style(ASCII_MARKDOWN);
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let notes = dashes(report, &shown).into_iter().map(|note| format!("\n{note}\n"));
+    let notes = dashes(report, &shown).into_iter().map(|note| format!("\n{}\n", output::in_markdown(&note)));
     std::iter::once(format!("{table}\n")).chain(notes).collect()
 }
 
@@ -90,13 +90,14 @@ fn blocks<'r>(report: &'r Report, shown: &[Id], width: usize) -> Vec<Vec<&'r Row
     blocks.into_iter().map(|(_, rows)| rows).collect()
 }
 
-fn table(columns: &[&Row], shown: &[Id]) -> Table {
+/// The table with its texts written like that.
+fn table(columns: &[&Row], shown: &[Id], written: fn(&str) -> String) -> Table {
     let mut table = Table::new();
-    let names = columns.iter().map(|row| row.shown.replace('|', "\\|"));
+    let names = columns.iter().map(|row| written(&row.shown));
     table.set_header(std::iter::once(String::new()).chain(names));
     for id in shown {
         let cells = columns.iter().map(|row| cell(row, id));
-        table.add_row(std::iter::once(label(id)).chain(cells));
+        table.add_row(std::iter::once(written(&label(id))).chain(cells));
     }
     table
 }
@@ -222,6 +223,9 @@ fn notes(report: &Report) -> Vec<String> {
     }
     if report.rows.iter().any(|row| row.beyond_time) {
         notes.push("Calls that take more than 584 years count as calls that never end.".to_owned());
+    }
+    if report.rows.iter().any(|row| row.is_coarse) {
+        notes.push("Times are counted in whole nanoseconds: some calls take only a few, or none.".to_owned());
     }
     notes.push(
         "Figures are simulated: the machine that runs plans, over virtual time. Plans meet the same luck."

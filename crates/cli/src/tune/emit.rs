@@ -1,7 +1,5 @@
 //! `--emit`: the plan found, as a plan file.
 
-use std::path::Path;
-
 use anyhow::Context;
 use fantail_core::plan::{MAX_BRANCHES, PPM};
 use fantail_core::{BudgetSpec, Hedge, Plan, Time, WaitFor};
@@ -51,10 +49,6 @@ pub(super) fn text(report: &Report, choice: &Row) -> anyhow::Result<String> {
     let rest: String = rest.split_inclusive('\n').skip_while(|line| line.starts_with(MARK)).collect();
     let lines = provenance(report, choice).map(|line| format!("{MARK}{line}{end}"));
     Ok([mark, &lines.concat(), &rest].concat())
-}
-
-pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| path.display().to_string())
 }
 
 /// The goals, and the figures that were predicted.

@@ -36,6 +36,8 @@ struct Document<'r> {
     load_test: Vec<Loaded<'r>>,
     advice: &'r [String],
     assumes: &'r [String],
+    /// What the file's scenario states that is in `load_test` only.
+    not_included: &'r [String],
     fit_error: Option<f64>,
     method: &'static str,
     evaluations: u64,
@@ -140,6 +142,7 @@ fn document(report: &Report) -> Document<'_> {
         load_test: report.load_test.iter().map(|tested| loaded(report, tested)).collect(),
         advice: &report.advice,
         assumes: &report.assumes,
+        not_included: &report.left_out,
         fit_error: request.fit_error,
         method: "exact",
         evaluations: report.evaluations,

@@ -8,6 +8,7 @@ use fantail_model::Level;
 use fantail_model::sim::{Arrivals, Interval, Scenario, Share, Simulation, Summary};
 use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
+use fantail_report::predict::meets_at;
 use fantail_report::simulate::endless;
 
 use super::emit;
@@ -52,7 +53,8 @@ pub(super) struct Measured {
 pub(super) fn test(request: &Request, choice: &Row) -> anyhow::Result<Vec<Tested>> {
     let Origin::File(stated) = &request.origin else { return Ok(Vec::new()) };
     let Some(scenario) = &stated.scenario else { return Ok(Vec::new()) };
-    let queues = scenario.servers.iter().any(|server| server.slots.is_some());
+    let queues = scenario.servers.iter().any(|server| server.slots.is_some())
+        || meets_at(&stated.plan, scenario).next().is_some();
     if !queues || !choice.job.plan().has_copies() {
         return Ok(Vec::new());
     }

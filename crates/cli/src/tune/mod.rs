@@ -43,7 +43,7 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     } else {
         output::print(rendered)?;
         if let Some((path, text)) = file {
-            emit::write(path, &text)?;
+            output::write(path, text.as_bytes())?;
         }
     }
     let worse = report.worsens_under_load();

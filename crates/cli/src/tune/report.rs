@@ -3,6 +3,7 @@
 use fantail_model::tune::{Attainable, Measure, Tuned};
 use fantail_model::{Assumption, Cancellation, Change, Dependence, GroupedPlan, JobLaw, SolveError, solve};
 use fantail_planfile::Goal;
+use fantail_report::predict::left_out;
 
 use super::load_test::Tested;
 use super::request::{Origin, Request};
@@ -27,6 +28,8 @@ pub(super) struct Report {
     /// The choice under the load of its file's scenario; empty where that has no queues, or the choice no copies.
     pub(super) load_test: Vec<Tested>,
     pub(super) advice: Vec<String>,
+    /// What the file's scenario states that is in none of the figures but those under load.
+    pub(super) left_out: Vec<String>,
     /// What the figures take for granted.
     pub(super) assumes: Vec<String>,
     pub(super) evaluations: u64,
@@ -71,8 +74,15 @@ impl Report {
         let load_test = choice.as_ref().map(|choice| load_test::test(&request, choice)).transpose()?;
         let job = &choice.as_ref().unwrap_or(&plain).job;
         let assumes = assumptions(&request, job)?.iter().map(ToString::to_string).collect();
+        let left_out = match &request.origin {
+            Origin::File(stated) => {
+                stated.scenario.iter().flat_map(|scenario| left_out(&stated.plan, scenario)).collect()
+            }
+            Origin::Like { .. } => Vec::new(),
+        };
         let mut report = Report {
             assumes,
+            left_out,
             request,
             plain,
             stated: as_stated,

@@ -168,6 +168,12 @@ fn notes(report: &Report) -> Vec<String> {
         report.assumes.join(", that "),
         number::count(report.evaluations, "plan", "plans")
     ));
+    if !report.left_out.is_empty() {
+        let left_out = report.left_out.join("; ");
+        notes.push(format!(
+            "The scenario says otherwise, which is in no figures but those under its load: {left_out}."
+        ));
+    }
     notes
 }
 

@@ -65,6 +65,7 @@ fn the_json_is_fantail_tune_1() {
         "load_test",
         "advice",
         "assumes",
+        "not_included",
         "fit_error",
         "method",
         "evaluations",

@@ -35,6 +35,20 @@ fn copies_that_the_load_test_says_no_to_are_refused() {
     assert!(check("never", 3).contains("copies make p99 worse"));
 }
 
+/// Figures of the search know no limiter that jobs meet at; those under load do.
+#[test]
+fn jobs_that_meet_at_a_limiter_are_told_and_tested() {
+    let folder = Folder::new();
+    let text = "[scenario]\narrivals = \"1/5s\"\n[limiter.l]\ngate = 2\n[plan.a.branch.x]\nlimiter = \"l\"\n\
+                repeatable = true\nlatency = \"lognormal:median=1s,sigma=0.6\"\n";
+    let path = folder.write("plan.toml", text);
+    let args = ["tune", str_of(&path), "--goal", "p99<3s"];
+    let (shown, _) = ends(&args, 0);
+    let said = "The scenario says otherwise, which is in no figures but those under its load: jobs meet at limiter `l`.";
+    assert!(shown.replace("\n  ", " ").contains(said), "{shown}");
+    assert!(shown.contains("At the stated load: p99 "), "{shown}");
+}
+
 /// A hedge budget is what all copies may cost: a race is no way around it.
 #[test]
 fn a_stated_budget_is_not_escaped_by_a_race() {

@@ -212,7 +212,7 @@ impl Summary {
         let amount = self.amount(figure);
         let value = amount.0 as f64 / amount.1 as f64 / unit;
         match &self.blocks {
-            None => Estimate::new(value, total.mean(unit).error),
+            None => Estimate { value, ..total.mean(unit) },
             Some(blocks) => {
                 let error = blocks.figures[figure as usize].error(amount, blocks.count) / unit;
                 Estimate { value, error, blocks: Some(blocks.count) }

@@ -1,6 +1,7 @@
 //! `[limiter.NAME]`.
 
 use std::ops::Range;
+use std::str::FromStr;
 
 use fantail_core::{LimiterSpec, Rate, Time};
 
@@ -72,15 +73,23 @@ fn limiter(reader: &mut Reader<'_>, entry: &Entry<'_>) -> LimiterDraft {
     draft
 }
 
-/// `300/min`: permits, a slash, and a unit of time or a duration.
+/// `300/min`: permits in a time.
 pub(super) fn rate(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<(u32, Time)> {
-    let expected = "permits in a time, in quotes, like \"300/min\" or \"20/10s\"";
+    in_a_time(reader, entry, "permits in a time, in quotes, like \"300/min\" or \"20/10s\"")
+}
+
+/// A number, a slash, and a unit of time or a duration.
+pub(super) fn in_a_time<N: FromStr>(
+    reader: &mut Reader<'_>,
+    entry: &Entry<'_>,
+    expected: &str,
+) -> Option<(N, Time)> {
     let text = reader.text_or(entry, expected)?.str;
-    let parsed = text.split_once('/').and_then(|(permits, per)| {
+    let parsed = text.split_once('/').and_then(|(number, per)| {
         let per = per.trim();
         let per =
             if per.starts_with(|c: char| c.is_ascii_digit()) { per.to_owned() } else { format!("1{per}") };
-        Some((permits.trim().parse().ok()?, per.parse().ok()?))
+        Some((number.trim().parse().ok()?, per.parse().ok()?))
     });
     if parsed.is_none() {
         reader.fault(

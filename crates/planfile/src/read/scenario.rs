@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use fantail_core::{Rate, Time};
 use fantail_model::sim::{
-    Allows, Arrivals, Choice, Failures, Limit, RetryAfter, Scenario, Server, Simulation, Slow,
+    Allows, Arrivals, Choice, Failures, Limit, RetryAfter, Scenario, Server, SimError, Simulation, Slow,
 };
 use fantail_model::{Cancellation, Dependence, Law};
 use toml::de::DeValue;
 
 use super::plan::PlanDraft;
-use super::reader::{At, Entry, Reader, Table};
+use super::reader::{At, Entry, Reader, Table, entries};
 use super::{branch, client, limiter, named};
 use crate::config::Simulated;
 use crate::keys::Scope;
@@ -27,8 +27,11 @@ pub(super) fn scenario(
 ) -> Option<Simulated> {
     let mut table = reader.table(entry, Scope::Scenario)?;
     let mut scenario = Scenario { warm_up: WARM_UP.into(), ..Scenario::default() };
-    if let Some(arrivals) = reader.read(&mut table, "arrivals", arrivals) {
-        scenario.arrivals = arrivals.value;
+    if let Some(At { value, span }) = reader.read(&mut table, "arrivals", arrivals) {
+        scenario.arrivals = value;
+        if let Err(error) = Simulation::check(&scenario) {
+            reader.fault(span, error.to_string());
+        }
     }
     if let Some(shares) = reader.read(&mut table, "shares", shares) {
         scenario.dependence = shares.value;
@@ -41,7 +44,7 @@ pub(super) fn scenario(
     }
     let servers = table.take("server").map(|entry| named(reader, &entry)).unwrap_or_default();
     for entry in &servers {
-        let server = server(reader, entry, plans);
+        let server = server(reader, entry, plans, &scenario.servers);
         if server.branches.is_empty()
             && let Some(other) = scenario.servers.iter().find(|other| other.branches.is_empty())
         {
@@ -57,17 +60,15 @@ pub(super) fn scenario(
     let clients = table.take("client").map(|entry| named(reader, &entry)).unwrap_or_default();
     let clients = clients.iter().filter_map(|entry| client::client(reader, entry, plans)).collect();
     reader.finish(table);
-    if let Err(error) = Simulation::check(&scenario) {
-        reader.fault(entry.key_span.clone(), error.to_string());
-    }
     Some(Simulated { scenario, clients })
 }
 
 fn arrivals(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Arrivals> {
     let expected = "a rate in quotes, like \"10/s\", or a table, like { every = \"100ms\" }";
     if reader.text_of(entry).is_some() {
-        let (jobs, per) = limiter::rate(reader, entry)?;
-        return Some(Arrivals::Poisson(f64::from(jobs) / per.as_secs_f64()));
+        let expected = "jobs in a time, in quotes, like \"10/s\", \"0.5/s\" or \"3/2min\"";
+        let (jobs, per): (f64, Time) = limiter::in_a_time(reader, entry, expected)?;
+        return Some(Arrivals::Poisson(jobs / per.as_secs_f64()));
     }
     if !matches!(entry.value, DeValue::Table(_)) {
         reader.mismatch(entry, expected);
@@ -130,11 +131,13 @@ fn size_sigma(reader: &mut Reader<'_>, entry: &Entry<'_>) -> Option<Law> {
         .ok()
 }
 
-fn server(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>]) -> Server {
+/// One server, beside those before it.
+fn server(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>], others: &[Server]) -> Server {
     let mut server = Server::new(entry.key);
     let Some(mut keys) = reader.table(entry, Scope::Server) else { return server };
     let table = &mut keys;
-    if let Some(names) = reader.read(table, "branches", |reader, entry| branches(reader, entry, plans)) {
+    let names = reader.read(table, "branches", |reader, entry| branches(reader, entry, plans, others));
+    if let Some(names) = names {
         server.branches = names.value;
     }
     if let Some(replicas) = reader.read(table, "replicas", Reader::positive) {
@@ -154,11 +157,58 @@ fn server(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>]) -
         server.cancellation = cancellation.value;
     }
     reader.finish(keys);
+    check(reader, entry, &server);
     server
 }
 
-/// Names of branches of any plan.
-fn branches(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>]) -> Option<Vec<String>> {
+/// Notes what is out of its range in a server, at its key.
+fn check(reader: &mut Reader<'_>, entry: &Entry<'_>, server: &Server) {
+    let mut fault = |path: &[&str], message: String| {
+        let at = value_of(entry, path).map_or(entry.key_span.clone(), |(_, span)| span);
+        reader.fault(at, message);
+    };
+    let Server { name, replicas, slow, .. } = server;
+    if let Some(slow) = slow.as_ref().and_then(|slow| slow.replicas).filter(|slow| slow > replicas) {
+        let message = format!(
+            "`replicas`: got {slow} that are slow, expected at most the {replicas} of server {}",
+            quote(name)
+        );
+        fault(&["slow", "replicas"], message);
+    }
+    let alone = Scenario { servers: vec![server.clone()], ..Scenario::default() };
+    let Err(error) = Simulation::check(&alone) else { return };
+    let path: &[&str] = match error {
+        SimError::Server { field: "retryable failures", .. } => &["errors"],
+        SimError::Server { field: "permanent failures" | "failures", .. } => &["permanent_errors"],
+        SimError::Server { field: "calls of the limit" | "time of the limit", .. } => {
+            if value_of(entry, &["window"]).is_some() { &["window"] } else { &["rate"] }
+        }
+        SimError::Server { field: "factor of slow periods", .. } => &["slow", "factor"],
+        SimError::Server { field: "length of slow periods", .. } => &["slow", "lasts"],
+        SimError::Server { field: "distance of slow periods", .. } => &["slow", "every"],
+        SimError::Server { field: "beginning of slow periods", .. } => &["slow", "from"],
+        SimError::Server { field, .. } => &[field],
+        _ => &[],
+    };
+    fault(path, error.to_string());
+}
+
+/// What is stated below an entry, and where.
+fn value_of<'a>(entry: &Entry<'a>, path: &[&str]) -> Option<(&'a DeValue<'a>, Range<usize>)> {
+    path.iter().try_fold((entry.value, entry.key_span.clone()), |(value, _), key| {
+        let DeValue::Table(table) = value else { return None };
+        let found = entries(table).into_iter().find(|entry| entry.key == *key)?;
+        Some((found.value, found.span))
+    })
+}
+
+/// Names of branches of any plan, which no other server names.
+fn branches(
+    reader: &mut Reader<'_>,
+    entry: &Entry<'_>,
+    plans: &[PlanDraft<'_>],
+    others: &[Server],
+) -> Option<Vec<String>> {
     let DeValue::Array(values) = entry.value else {
         reader.mismatch(entry, "a list of names of branches, like [\"type\", \"parties\"]");
         return None;
@@ -174,11 +224,18 @@ fn branches(reader: &mut Reader<'_>, entry: &Entry<'_>, plans: &[PlanDraft<'_>])
             span: value.span(),
         };
         let Some(name) = reader.text_or(&item, "the name of a branch, in quotes") else { continue };
-        if known.iter().any(|known| known == name.str) {
+        let quoted = quote(name.str);
+        if let Some(other) = others.iter().find(|other| other.branches.iter().any(|one| one == name.str)) {
+            let other = quote(&other.name);
+            let message = format!("`branches`: server {other} serves {quoted} already; expected one of them");
+            reader.fault(name.span, message);
+        } else if names.iter().any(|one| one == name.str) {
+            reader.fault(name.span, format!("`branches`: {quoted} twice; expected each branch once"));
+        } else if known.iter().any(|known| known == name.str) {
             names.push(name.str.to_owned());
         } else {
             let near = did_you_mean(name.str, known.iter().map(String::as_str));
-            reader.fault(name.span, format!("`branches`: no plan has a branch {}{near}", quote(name.str)));
+            reader.fault(name.span, format!("`branches`: no plan has a branch {quoted}{near}"));
         }
     }
     Some(names)

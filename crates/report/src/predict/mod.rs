@@ -14,7 +14,7 @@ pub use explain::{Explanation, Lever, Readout, Trap};
 pub use plots::View;
 pub use report::{Figures, Prices, Report, Row, Strategy, UNPRICED, rows};
 pub use request::{MOST_BRANCHES, Point, Setting, USUAL, Words};
-pub use simulated::{Effort, Play, Simulated, in_turn};
+pub use simulated::{Effort, Play, Simulated, in_turn, left_out, meets_at};
 pub use solved::word;
 
 use crate::Invalid;

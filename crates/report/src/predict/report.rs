@@ -433,7 +433,7 @@ fn figures(
         prices: law.prices(Cancellation::AtOnce, tables),
         sends_copy: law.sends_copy(),
         method: Method::Exact,
-        assumes: law.assumptions().to_vec(),
+        assumes: law.assumptions(),
         asserted: Vec::new(),
         not_exact: Vec::new(),
         central: [most?, nearly_all?],

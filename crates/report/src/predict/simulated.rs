@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use fantail_core::{Branch, BranchSpec, Hedge, Plan, PlanSpec, Time, WaitFor};
+use fantail_core::{Branch, BranchSpec, Hedge, LimiterSpec, Plan, PlanSpec, Time, WaitFor};
 use fantail_model::sim::{
     Arrivals, Credit, Estimate, Failures, Interval, Scenario, Share, SimError, Simulation, Summary,
 };
@@ -11,7 +11,7 @@ use fantail_model::{Cancellation, Dependence, Figure, GroupedPlan, Law, Level, M
 
 use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
-use crate::simulate::endless;
+use crate::simulate::{endless, is_coarse};
 
 /// Plays the same jobs of several simulations: all at once where there are threads, or [one after another](in_turn).
 pub type Play<'p> = dyn Fn(&[&Simulation], Range<u64>) -> Result<Vec<Summary>, SimError> + 'p;
@@ -24,8 +24,20 @@ pub fn in_turn(simulations: &[&Simulation], jobs: Range<u64>) -> Result<Vec<Summ
     simulations.iter().map(|simulation| simulation.run(jobs.clone())).collect()
 }
 
-/// What a scenario states that no exact law knows of.
-pub(super) fn left_out(plan: &Plan, scenario: &Scenario) -> Vec<String> {
+/// The limiters of a plan that bound something, where its jobs arrive as a scenario says: they meet there.
+pub fn meets_at<'p>(plan: &'p Plan, scenario: &Scenario) -> impl Iterator<Item = &'p LimiterSpec> {
+    let arrive = scenario.arrivals != Arrivals::OneAtATime;
+    let is_used = move |index| plan.branches().iter().any(|branch| branch.limiter == Some(index));
+    let limiters = plan.limiters().iter().enumerate();
+    limiters
+        .filter(move |(index, limiter)| {
+            arrive && (limiter.gate.is_some() || limiter.rate.is_some()) && is_used(*index)
+        })
+        .map(|(_, limiter)| limiter)
+}
+
+/// What a scenario states that no exact law knows of, in words.
+pub fn left_out(plan: &Plan, scenario: &Scenario) -> Vec<String> {
     let mut reasons = Vec::new();
     for (index, server) in scenario.servers.iter().enumerate() {
         let serves = |branch: &Branch| scenario.server_of(&branch.name) == Some(index as u32);
@@ -44,6 +56,8 @@ pub(super) fn left_out(plan: &Plan, scenario: &Scenario) -> Vec<String> {
         let does = does.into_iter().filter(|(is_so, _)| *is_so);
         reasons.extend(does.map(|(_, what)| format!("server `{}` {what}", server.name)));
     }
+    let met = meets_at(plan, scenario);
+    reasons.extend(met.map(|limiter| format!("jobs meet at limiter `{}`", limiter.name)));
     reasons.extend(scenario.size.is_some().then(|| "jobs differ in size".to_owned()));
     reasons
 }
@@ -87,7 +101,8 @@ impl Simulated {
         if shares != Dependence::NONE {
             world.dependence = shares;
         }
-        let assumptions = assumptions(plan, &world, scenario.is_some());
+        let mut assumptions = assumptions(plan, &world, scenario.is_some());
+        assumptions.extend(laws.iter().any(is_coarse).then(|| "times are whole nanoseconds".to_owned()));
         let simulation = Simulation::new(Arc::new(plan.clone()), laws, world, effort.seed)
             .map_err(|error| error.to_string())?;
         if let Some(endless) = endless(&simulation) {
@@ -96,7 +111,7 @@ impl Simulated {
         let copies = plan.branches().iter().any(|branch| !branch.delays().is_empty());
         let plain = copies.then(|| simulation.without_copies());
         let simulations: Vec<&Simulation> = std::iter::once(&simulation).chain(&plain).collect();
-        let jobs = effort.jobs.unwrap_or_else(|| usual(&simulation, plan.n()));
+        let jobs = effort.jobs.unwrap_or_else(|| usual(simulation.jobs_interact(), plan.n()));
         let mut summaries = play(&simulations, 0..jobs).map_err(|error| error.to_string())?.into_iter();
         let mut next = || summaries.next().expect("there is one for each simulation");
         Ok(Simulated { summary: next(), plain: plain.is_some().then(next), seed: effort.seed, assumptions })
@@ -125,7 +140,7 @@ impl Simulated {
     }
 
     pub(super) fn mean(&self) -> Figure {
-        estimate(self.summary.mean())
+        estimate(self.summary.mean(), 0.0)
     }
 
     pub(super) fn returned(&self, t: f64) -> f64 {
@@ -145,15 +160,15 @@ impl Simulated {
 
     pub(super) fn prices(&self) -> Prices {
         let extra_busy = match &self.plain {
-            Some(plain) => estimate(self.summary.extra_busy(plain)),
+            Some(plain) => estimate(self.summary.extra_busy(plain), -1.0),
             None => Figure { value: 0.0, method: Method::Exact },
         };
         Prices {
-            extra_requests: estimate(self.summary.extra_requests()),
+            extra_requests: estimate(self.summary.extra_requests(), 0.0),
             extra_busy: Some(extra_busy)
                 .filter(|busy| busy.value.is_finite())
                 .ok_or_else(|| BUSY_FOR_EVER.to_owned()),
-            cost: self.summary.cost().map(estimate),
+            cost: self.summary.cost().map(|cost| estimate(cost, 0.0)),
         }
     }
 
@@ -162,10 +177,17 @@ impl Simulated {
     }
 }
 
-/// As many jobs as take about a second; where they interact enough blocks for intervals that say something.
-fn usual(simulation: &Simulation, n: u32) -> u64 {
-    let jobs = (2_000_000 / u64::from(n)).clamp(1_000, 10 * Simulation::BLOCK);
-    if simulation.jobs_interact() { jobs.max(5 * Simulation::BLOCK) } else { jobs }
+/// As many jobs of `n` calls as take about a second, but enough for figures that say something, unless those would take more than
+/// about ten: a thousand, or two whole blocks where jobs interact, since less has no intervals.
+fn usual(interact: bool, n: u32) -> u64 {
+    /// About a second's worth.
+    const CALLS: u64 = 2_000_000;
+    const MOST: u64 = 10 * Simulation::BLOCK;
+    let n = u64::from(n);
+    let (least, whole) = if interact { (2 * Simulation::BLOCK, Simulation::BLOCK) } else { (1_000, 1) };
+    let jobs = (CALLS / n).clamp(least, MOST);
+    let jobs = jobs - jobs % whole;
+    if jobs * n > 10 * CALLS { (10 * CALLS / n).clamp(100, Simulation::BLOCK) } else { jobs }
 }
 
 fn assumptions(plan: &Plan, world: &Scenario, stated: bool) -> Vec<String> {
@@ -237,11 +259,36 @@ fn share(share: Share) -> Figure {
     figure(share.value(), share.interval(confidence()))
 }
 
-fn estimate(estimate: Estimate) -> Figure {
-    figure(estimate.value, estimate.interval(confidence()))
+/// Of what cannot be less than `least`.
+fn estimate(estimate: Estimate, least: f64) -> Figure {
+    let Interval { low, high } = estimate.interval(confidence());
+    // What is not a number stays so.
+    let low = if low < least { least } else { low };
+    figure(estimate.value, Interval { low, high })
 }
 
 /// Infinite for what never happens.
 fn seconds(time: Time) -> f64 {
     if time == Time::MAX { f64::INFINITY } else { time.as_secs_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usual;
+
+    /// Jobs by whether they interact, and by the calls of each.
+    #[test]
+    fn plans_are_simulated_for_about_a_second_and_seldom_more_than_ten() {
+        let check = |interact, n, jobs| assert_eq!(usual(interact, n), jobs, "{interact} {n}");
+        check(false, 1, 100_000);
+        check(false, 100, 20_000);
+        check(false, 20_000, 1_000);
+        check(false, 100_000, 200);
+        check(false, 1_000_000, 100);
+        check(true, 1, 100_000);
+        check(true, 60, 30_000);
+        check(true, 1_000, 20_000);
+        check(true, 4_000, 5_000);
+        check(true, 1_000_000, 100);
+    }
 }

@@ -55,6 +55,8 @@ pub struct Row {
     pub warm_up: u64,
     /// Whether jobs never returned of which some may have, had calls been played that take longer than [`Time`] counts.
     pub beyond_time: bool,
+    /// Whether calls of a branch are mostly so short that it matters that times are whole nanoseconds.
+    pub is_coarse: bool,
     /// In the order that they are shown in.
     pub figures: Vec<Figure>,
 }
@@ -117,6 +119,7 @@ impl Report {
             warm_up: contender.simulation.scenario().warm_up,
             beyond_time: played.summary.verdicts().never.count > 0
                 && contender.simulation.beyond_time() > 1e-9,
+            is_coarse: contender.is_coarse,
             figures: figures(contender, played, percentiles),
         };
         Report {
@@ -184,7 +187,8 @@ fn figures(contender: &Contender, played: &Played, percentiles: &[Percentile]) -
     for (index, (server, slots)) in contender.servers().enumerate() {
         if let Some(utilisation) = slots.and_then(|slots| summary.utilisation(index, slots)) {
             let id = Id::Utilisation(server.name.clone());
-            let interval = Some(utilisation.interval(confidence()));
+            let Interval { low, high } = utilisation.interval(confidence());
+            let interval = Some(Interval { low: low.clamp(0.0, 1.0), high: high.clamp(0.0, 1.0) });
             list.push(Figure { id, kind: Kind::Share, value: Ok(utilisation.value), interval });
         }
     }

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use fantail_core::{Plan, Time};
-use fantail_model::Law;
-use fantail_model::sim::{Credit, Scenario, Server, Simulation};
+use fantail_model::sim::{Client, Credit, RetryAfter, Scenario, Server, Simulation};
+use fantail_model::{Law, Level};
 use fantail_planfile::{Config, Overrides, PlanEntry, ShortForm, StatedLaw, parse_law};
 use serde::{Deserialize, Serialize};
 
 use crate::flags::Flags;
-use crate::{Invalid, Source, describe, text};
+use crate::{Invalid, Source, describe, number, text};
 
 /// What is asked, in the words of the flags of `fantail simulate`: all of it, so that parts of one simulation can be told
 /// from others, and merged without the files.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Inputs {
     /// The same seed gives the same luck.
     pub seed: u64,
@@ -42,6 +42,8 @@ pub struct Contender {
     pub description: Option<String>,
     /// Whether it is a client that knows no plan.
     pub is_client: bool,
+    /// Whether calls of a branch [are too short](is_coarse) for the times that are played.
+    pub is_coarse: bool,
     /// What it runs, or whose calls it makes.
     pub plan: Arc<Plan>,
     /// Its jobs.
@@ -82,6 +84,43 @@ impl Inputs {
         Ok(contenders)
     }
 
+    /// How these differ from what another simulation was asked, in words; `None` where both are the same one, whatever its files
+    /// are called.
+    pub fn difference(&self, other: &Inputs) -> Option<String> {
+        if self.files.len() != other.files.len() {
+            let files = |count: usize| number::count(count as u64, "plan file", "plan files");
+            return Some(format!("{}, not {}", files(self.files.len()), other.files.len()));
+        }
+        if let Some((mine, theirs)) = self.files.iter().zip(&other.files).find(|(a, b)| a.bytes != b.bytes) {
+            let [mine, theirs] = [mine, theirs].map(|file| text::printable(&file.name));
+            return Some(if mine == theirs {
+                format!("`{mine}` has other contents")
+            } else {
+                format!("`{mine}` has other contents than `{theirs}`")
+            });
+        }
+        let (mine, theirs) = (self.stated(), other.stated());
+        let (mine, theirs) = mine.into_iter().zip(theirs).find(|(mine, theirs)| mine != theirs)?;
+        let words = |value: Option<String>| value.map_or("none".to_owned(), |value| text::printable(&value));
+        Some(format!("{} {}, not {}", mine.0, words(mine.1), words(theirs.1)))
+    }
+
+    /// The flags, and what each says.
+    fn stated(&self) -> [(&'static str, Option<String>); 7] {
+        let Inputs { seed, files: _, n, latency, strategies, flags } = self;
+        let Flags { at_least, required, rho } = flags;
+        let strategies = if strategies.is_empty() { "all".to_owned() } else { strategies.join(", ") };
+        [
+            ("--seed", Some(seed.to_string())),
+            ("-n", n.map(|n| n.to_string())),
+            ("--latency", latency.clone()),
+            ("--strategy", Some(strategies)),
+            ("--at-least", at_least.map(|count| count.to_string())),
+            ("--required", required.clone()),
+            ("--rho", rho.clone()),
+        ]
+    }
+
     fn short_forms(
         &self,
         latency: &str,
@@ -119,7 +158,7 @@ impl Inputs {
             let simulation = of_plan.simulation.with_client(entry.client).map_err(Invalid::new)?;
             contenders.push(Contender {
                 name: entry.name.clone(),
-                description: Some(client(&entry.client, &plan.plan)),
+                description: Some(client(&entry.client, &plan.plan, &scenario)),
                 is_client: true,
                 simulation,
                 plain: None,
@@ -139,6 +178,7 @@ impl Inputs {
         scenario: &Arc<Scenario>,
     ) -> Result<Contender, Invalid> {
         let laws = laws(entry, file)?;
+        let is_coarse = laws.iter().any(is_coarse);
         let plan = Arc::new(entry.plan.clone());
         let simulation = Simulation::new(Arc::clone(&plan), laws, Arc::clone(scenario), self.seed)
             .map_err(Invalid::new)?;
@@ -149,6 +189,7 @@ impl Inputs {
             shown: String::new(),
             description: Some(describe::plan(&plan)),
             is_client: false,
+            is_coarse,
             plain: copies.then(|| simulation.without_copies()),
             plan,
             simulation,
@@ -186,11 +227,27 @@ fn laws(entry: &PlanEntry, file: Option<&str>) -> Result<Vec<Law>, Invalid> {
     Ok(laws)
 }
 
+/// Whether calls by a law are mostly so short that it matters that times are whole nanoseconds.
+pub fn is_coarse(law: &Law) -> bool {
+    law.quantile(Level::MEDIAN) < 1e-8
+}
+
 /// What a client does, in words.
-fn client(client: &fantail_model::sim::Client, plan: &Plan) -> String {
+fn client(client: &Client, plan: &Plan, scenario: &Scenario) -> String {
+    let says = |server: u32| {
+        let limit = &scenario.servers[server as usize].limit;
+        limit.as_ref().is_some_and(|limit| limit.retry_after != RetryAfter::Unsaid)
+    };
+    let is_told = plan.branches().iter().any(|branch| scenario.server_of(&branch.name).is_some_and(says));
     let calls = if client.sequential { "one after the other" } else { "at once" };
     let retries = match client.retries {
         0 => "no tries inside the barrier".to_owned(),
+        retries if is_told => {
+            let backoff = client.backoff;
+            format!(
+                "{retries} tries inside the barrier, when the server says, else the first after {backoff}"
+            )
+        }
         retries if client.backoff == Time::ZERO => format!("{retries} tries inside the barrier"),
         retries => format!("{retries} tries inside the barrier, the first after {}", client.backoff),
     };

@@ -7,7 +7,7 @@ mod json;
 mod load;
 
 pub use figures::{Figure, Id, Kind, Played, Report, Row};
-pub use inputs::{Contender, Inputs};
+pub use inputs::{Contender, Inputs, is_coarse};
 pub use load::{endless, load_in_words};
 
 impl Report {
