@@ -1,6 +1,7 @@
 //! The user's own latencies: bytes to columns, a column to a law. Nothing leaves the page.
 
 use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fantail_core::Time;
 use fantail_model::Law;
@@ -42,8 +43,10 @@ pub struct LawFound {
     /// A text of percentiles that a fitted law goes through, which the command takes too; `None` when there are too few
     /// different latencies for one.
     pub percentiles: Option<String>,
-    /// How many latencies there are.
+    /// How many latencies there are, and how many different ones.
     pub count: usize,
+    /// See there.
+    pub different: usize,
     /// How many cells are none.
     pub refused: usize,
     /// The first of those, and why.
@@ -85,31 +88,46 @@ impl Lab {
         Ok(found)
     }
 
-    /// Makes the law of a column of what was read last, its bare numbers in a unit, and keeps it under a name.
+    /// Makes the law of a column of what was read last, its bare numbers in a unit, and keeps it under a name that the same
+    /// latencies always get, and others do not.
     ///
     /// # Errors
-    /// There is no such column or unit, or no latency above zero in it.
-    pub fn keep(&mut self, name: &str, column: usize, unit: &str) -> Result<LawFound, Invalid> {
+    /// There is no such column or unit, or no latency in it.
+    pub fn keep(&mut self, column: usize, unit: &str) -> Result<LawFound, Invalid> {
         let unit: Unit = unit.parse().map_err(Invalid::new)?;
         let columns = self.document.iter().flat_map(Document::columns);
         let column = columns.into_iter().nth(column);
         let column = column.ok_or_else(|| Invalid::new(format_args!("there is no column {column:?}")))?;
         let samples = column.samples(unit);
         let mut times = samples.times;
+        if times.is_empty() {
+            let why = samples.refused.first().map_or("it is empty".to_owned(), ToString::to_string);
+            return Err(Invalid::new(format_args!("no latency in `{}`: {why}", column.name())));
+        }
         times.sort_unstable();
+        let name = name(&times);
         let seconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64()).collect();
         let law = Law::empirical(&seconds, &[]).map_err(Invalid::new)?;
-        self.laws.insert(name.to_owned(), StatedLaw::from(law));
+        let latency = format!("{SAMPLES}{name}");
+        self.laws.insert(name, StatedLaw::from(law));
         Ok(LawFound {
-            latency: format!("{SAMPLES}{name}"),
+            latency,
             percentiles: percentiles(&times),
             count: times.len(),
+            different: times.chunk_by(|a, b| a == b).count(),
             refused: samples.refused.len(),
             refusals: samples.refused.iter().take(TOLD).map(ToString::to_string).collect(),
             least_s: seconds.first().copied().unwrap_or(f64::NAN),
             most_s: seconds.last().copied().unwrap_or(f64::NAN),
         })
     }
+}
+
+/// What sorted times are called.
+fn name(times: &[Time]) -> String {
+    let mut hasher = DefaultHasher::new();
+    times.hash(&mut hasher);
+    format!("yours-{:08x}", hasher.finish() as u32)
 }
 
 /// The text of percentiles of sorted times through which a law can be fitted, those left out that are no later than the one

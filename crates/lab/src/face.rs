@@ -82,8 +82,8 @@ impl Lab {
     }
 
     /// Makes a law of one of its columns.
-    pub fn keep(&mut self, name: &str, column: usize, unit: &str) -> Thrown<String> {
-        Ok(json(&self.0.keep(name, column, unit)?))
+    pub fn keep(&mut self, column: usize, unit: &str) -> Thrown<String> {
+        Ok(json(&self.0.keep(column, unit)?))
     }
 }
 

@@ -111,8 +111,15 @@ fn latencies_of_the_user_become_a_law() {
     let rows: Vec<String> = (1..=1_000).map(|i| format!("{i},{}", i * 3)).collect();
     let found = lab.read(format!("id,latency_ms\n{}", rows.join("\n")).as_bytes()).unwrap();
     assert_eq!((found.format, found.likeliest, found.columns[1].unit.as_deref()), ("table", 1, Some("ms")));
-    let kept = lab.keep("mine", 1, "ms").unwrap();
-    assert_eq!((kept.count, kept.refused, kept.most_s), (1_000, 0, 3.0));
+    let kept = lab.keep(1, "ms").unwrap();
+    assert_eq!((kept.count, kept.different, kept.refused, kept.most_s), (1_000, 1_000, 0, 3.0));
+    // The same latencies get the same name, also on another page; others get another.
+    let mut again = Lab::default();
+    again.read(format!("id,took\n{}", rows.join("\n")).as_bytes()).unwrap();
+    assert_eq!(again.keep(1, "ms").unwrap().latency, kept.latency);
+    assert_ne!(again.keep(1, "s").unwrap().latency, kept.latency);
+    again.read(b"ts;latency (ms)\n1;120,5\n").unwrap();
+    assert!(again.keep(1, "ms").is_err_and(|error| error.to_string().contains("decimals with a point")));
     assert_eq!(kept.percentiles.as_deref(), Some("p50=1.5s,p90=2.7s,p95=2.85s,p99=2.97s"));
     let measured = State { latency: kept.latency, ..state(4, "all") };
     close(lab.exact(&measured).unwrap().times(0, &[0.5])[0], 3.0 * 0.5_f64.powf(0.25), 2e-3);

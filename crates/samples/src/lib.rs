@@ -48,14 +48,16 @@ impl Document {
     /// Reads a list of numbers or a table, whichever it is. Lines that begin with `#` and empty ones are left out.
     ///
     /// # Errors
-    /// [`ReadError`] for bytes that are no text, and for a text without a number.
+    /// [`ReadError`] for bytes that are no text, for a text without a number, and for one whose commas may be decimal ones.
     pub fn read(bytes: &[u8]) -> Result<Document, ReadError> {
         let text =
             std::str::from_utf8(bytes).map_err(|error| ReadError::NotText { at: error.valid_up_to() })?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let document = match table::read(text)? {
-            Some(columns) => Document { format: Format::Table, columns },
-            None => Document { format: Format::List, columns: vec![list::read(text)] },
+        let document = if let Some(columns) = table::read(text)? {
+            Document { format: Format::Table, columns }
+        } else {
+            list::commas(text)?;
+            Document { format: Format::List, columns: vec![list::read(text)?] }
         };
         if document.columns.iter().all(|column| column.numbers() == 0) {
             return Err(ReadError::NoNumber);
@@ -73,10 +75,13 @@ impl Document {
         &self.columns
     }
 
-    /// The column that most looks like latencies: one whose name says a unit or a word for time, else the one with the most
-    /// numbers; the earlier of equals.
+    /// The column that most looks like latencies: one whose name says a unit or a word for latency, be its cells numbers or
+    /// not; else one of times; else the one with the most numbers; the earlier of equals.
     pub fn likeliest(&self) -> usize {
-        let score = |column: &Column| (column.numbers() > 0, column.sounds_like_time(), column.numbers());
+        let score = |column: &Column| {
+            let says = !column.cells.is_empty() && column.says_latency();
+            (says, column.numbers() > 0, column.sounds_like_time(), column.numbers())
+        };
         (0..self.columns.len()).rev().max_by_key(|&i| score(&self.columns[i])).unwrap_or(0)
     }
 }
@@ -149,6 +154,9 @@ impl Column {
                     _ => format!("`{number:?}` is no number"),
                 }),
                 Value::Time(time) => Ok(*time),
+                Value::Text(text) if list::commas(text).is_err() => {
+                    Err(format!("`{text}` is no number; expected decimals with a point"))
+                }
                 Value::Text(text) => Err(format!("`{text}` is no number")),
             };
             match time {
@@ -159,10 +167,16 @@ impl Column {
         samples
     }
 
-    fn sounds_like_time(&self) -> bool {
-        const WORDS: [&str; 6] = ["latency", "duration", "elapsed", "time", "took", "wait"];
+    fn says_latency(&self) -> bool {
+        const WORDS: [&str; 5] = ["latency", "duration", "elapsed", "took", "wait"];
         let name = self.name.to_lowercase();
-        self.guess().is_some() || WORDS.iter().any(|word| name.contains(word) && !name.contains("timestamp"))
+        self.guess().is_some() || WORDS.iter().any(|word| name.contains(word))
+    }
+
+    /// A column of times may as well be one of instants.
+    fn sounds_like_time(&self) -> bool {
+        let name = self.name.to_lowercase();
+        self.says_latency() || name.contains("time") && !name.contains("timestamp")
     }
 }
 
@@ -199,10 +213,17 @@ pub enum ReadError {
         /// The first byte that is none, from 0.
         at: usize,
     },
-    /// A cell that begins with a quote does not end with one, say.
+    /// A cell that begins with a quote does not end with one, say, or a row has more cells than there are names.
     NotATable {
         /// What is wrong, and where.
         why: String,
+    },
+    /// Numbers like `0,41`, whose comma may as well stand between two.
+    DecimalComma {
+        /// Counted from 1.
+        line: u64,
+        /// The first of them.
+        text: String,
     },
     /// There is no number in it.
     NoNumber,
@@ -215,6 +236,10 @@ impl fmt::Display for ReadError {
                 write!(f, "byte {at} is no text in UTF-8; expected numbers or a table")
             }
             ReadError::NotATable { why } => write!(f, "no table: {why}"),
+            ReadError::DecimalComma { line, text } => write!(
+                f,
+                "line {line}: `{text}` may be one number or several; expected decimals with a point, and a space after a comma between numbers"
+            ),
             ReadError::NoNumber => {
                 write!(f, "no number in it; expected numbers, or a table with a column of them")
             }

@@ -24,9 +24,19 @@ fn check(text: &str, format: Format, name: &str, expected: &[u64]) -> Vec<String
 
 #[test]
 fn a_list_may_be_separated_by_anything() {
-    for text in
-        ["3 1 2", "3\n1\n2\n", "3, 1, 2", "3;1;2", "[3, 1, 2]", "3,1\n2", "# ms\n\n3\n1 2", "3ms 1ms 0.002s"]
-    {
+    for text in [
+        "3 1 2",
+        "3\n1\n2\n",
+        "3, 1, 2",
+        "3;1;2",
+        "[3, 1, 2]",
+        "3,1,2",
+        "3, 1\n2",
+        "# ms\n\n3\n1 2",
+        "3ms 1ms 0.002s",
+        "3 ms\n1 ms\n0.002 s",
+        "3 ms, 1\u{a0}ms, 2000 µs",
+    ] {
         assert_eq!(check(text, Format::List, "", &[3, 1, 2]), [""; 0]);
     }
 }
@@ -38,7 +48,8 @@ fn a_table_is_told_from_a_list_by_its_names_or_its_columns() {
     check("id;took\n7;3\n8;1\n", Format::Table, "took", &[3, 1]);
     check("id\ttook\n7\t3\n8\t1\n", Format::Table, "took", &[3, 1]);
     check("\u{feff}\"took\",\"why, though\"\r\n3,\"a\nb\"\r\n1,c\r\n", Format::Table, "took", &[3, 1]);
-    check("1,30\n2,10\n", Format::Table, "column 1", &[1, 2]);
+    check("1,30,0\n2,10,0\n", Format::Table, "column 1", &[1, 2]);
+    check("1,0.5\n2,0.25\n", Format::Table, "column 1", &[1, 2]);
     check("code,duration_s\n200,0.003\n200,0.001\n", Format::Table, "duration_s", &[3, 1]);
 }
 
@@ -63,6 +74,41 @@ fn names_say_units_and_times() {
         assert_eq!(guess(name), unit, "{name}");
     }
     check("timestamp,calls,latency\n5,5,3\n6,6,1\n", Format::Table, "latency", &[3, 1]);
+    check("time,value\n2026-01-01,3\n2026-01-02,1\n", Format::Table, "value", &[3, 1]);
+}
+
+#[test]
+fn a_column_called_latency_is_the_one_even_where_it_holds_no_number() {
+    let refused = check("ts;latency (ms)\n1;120,5\n2;-\n", Format::Table, "latency (ms)", &[]);
+    let expected =
+        ["line 2: `120,5` is no number; expected decimals with a point", "line 3: `-` is no number"];
+    assert_eq!(refused, expected);
+}
+
+#[test]
+fn commas_that_may_be_decimal_ones_are_refused_with_their_line() {
+    for (text, line, shown) in [
+        ("0,41 0,39 1,2", 1, "0,41"),
+        ("0,41\n0,39\n1,2\n", 1, "0,41"),
+        ("# a\n0,41, 0,39\n1,2, 3,4\n", 2, "0,41"),
+        ("0,41; 1.5; 3", 1, "0,41"),
+        ("1\n1,234 ms\n", 2, "1,234"),
+        ("1,234ms 2,345ms", 1, "1,234ms"),
+        ("1,234,567 ms", 1, "1,234,567"),
+        ("1;120,5\n2;130,7\n", 1, "120,5"),
+    ] {
+        let expected = ReadError::DecimalComma { line, text: shown.to_owned() };
+        assert_eq!(Document::read(text.as_bytes()), Err(expected), "{text:?}");
+    }
+}
+
+#[test]
+fn rows_beyond_the_names_and_quotes_without_an_end_are_refused() {
+    for text in ["latency\n0,41\n0,39\n", "id,latency_ms\n1,120,5\n", "a,b\n\"1,2\n3,4\n", "\"a\n1\n2"] {
+        assert!(matches!(Document::read(text.as_bytes()), Err(ReadError::NotATable { .. })), "{text:?}");
+    }
+    check("took,\n3,\n1,,\n", Format::Table, "took", &[3, 1]);
+    check("took,size\n3,5\"\n1,7\"\n", Format::Table, "took", &[3, 1]);
 }
 
 #[test]

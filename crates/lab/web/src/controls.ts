@@ -15,6 +15,7 @@ import {
   words,
 } from "./state.ts";
 import { duration, percent } from "./text.ts";
+import type { Refusal } from "./url.ts";
 
 /** Where the slider of workers can stand: each up to the lanes, then further and further apart. */
 const STOPS = [
@@ -32,13 +33,17 @@ const STOPS = [
   1_000,
 ];
 
-/** What a control changes, or `null` where its text is none. */
-type Change = (text: string) => Partial<State> | null;
+/** What a control changes, or what was expected of its text: nothing to speak of where that is empty. */
+type Change = (text: string, now: State) => Partial<State> | string;
 
 export class Controls {
   readonly #store: Store;
   readonly #model: Model;
   readonly #commit: () => void;
+  /** What controls do not take, by the place where it is said. */
+  readonly #refused = new Map<Element, string>();
+  /** The control whose text is being changed. */
+  #typed: Element | null = null;
 
   /** `commit` is called when a change is done, not while a slider is still being drawn. */
   constructor(store: Store, model: Model, commit: () => void) {
@@ -53,8 +58,17 @@ export class Controls {
     this.#latency();
     this.#held();
     byId("defaults").addEventListener("click", () => this.#set({ ...DEFAULTS, pin: store.now.pin }));
-    store.follow((state) => this.show(state));
+    store.follow((state) => {
+      this.#refused.clear();
+      this.show(state);
+    });
     this.show(store.now);
+  }
+
+  /** Says beside its controls what an address states in vain. */
+  refuse(refused: readonly Refusal[]): void {
+    for (const [id, text, low, high] of refused) this.#refuse(byId<HTMLInputElement>(id), text, within(low, high));
+    this.#judge(this.#store.now);
   }
 
   /** Writes the state into every control that nobody is typing in. */
@@ -62,7 +76,7 @@ export class Controls {
     for (const radio of this.#kinds()) radio.checked = radio.value === state.kind;
     const law = lognormal(state.law);
     const texts: Readonly<Record<string, string | number>> = {
-      k: state.k,
+      k: Math.min(state.k, state.n),
       after: state.after,
       r: state.r,
       own: state.own,
@@ -70,8 +84,8 @@ export class Controls {
       "n-slide": STOPS.findIndex((stop) => stop >= state.n),
       law: state.law,
       deadline: state.deadline,
-      required: state.required ?? "",
-      "at-least": state.atLeast ?? "",
+      required: state.required === null ? "" : Math.min(state.required, state.n),
+      "at-least": state.atLeast === null ? "" : Math.min(state.atLeast, state.n),
       "rho-job": state.rhoJob,
       "rho-branch": state.rhoBranch,
       seed: state.seed,
@@ -86,11 +100,11 @@ export class Controls {
         byId<HTMLInputElement>(id).value ||= String(value);
     for (const [id, text] of Object.entries(texts)) {
       const control = byId<HTMLInputElement>(id);
-      const typing = document.activeElement === control && ["text", "number"].includes(control.type);
-      if (!typing || control.value === "") control.value = String(text);
+      if (control !== this.#typed) control.value = String(text);
     }
     byId("n-slide").setAttribute("aria-valuetext", `${state.n} workers`);
     byId("k-of").textContent = String(state.n);
+    for (const id of ["k", "required", "at-least"]) byId<HTMLInputElement>(id).max = String(state.n);
     byId("sigma-slide")
       .closest("fieldset")
       ?.classList.toggle("other-law", law === null);
@@ -109,7 +123,7 @@ export class Controls {
 
   /** Says beside the controls what the model does not take. */
   #judge(state: State): void {
-    const { problems, law } = this.#model.check(words(state));
+    const { problems, law, plans } = this.#model.check(words(state));
     const said = new Map<string, string[]>();
     for (const problem of problems) {
       const place = placeOf(state, problem);
@@ -122,20 +136,23 @@ export class Controls {
       ["rho", "rho-job"],
       ["n", "n"],
     ] as const) {
-      const text = (said.get(id) ?? []).join("\n");
       const place = byId(`error-${id}`);
+      const text = this.#refused.get(place) ?? (said.get(id) ?? []).join("\n");
       if (place.textContent !== text) place.textContent = text;
       if (text) byId(name).setAttribute("aria-invalid", "true");
       else byId(name).removeAttribute("aria-invalid");
     }
     byId("law-note").textContent = law ? described(law) : "";
+    // What holds where nothing is stated.
+    byId<HTMLInputElement>("required").placeholder = String(plans[0]?.required ?? "");
+    byId<HTMLInputElement>("at-least").placeholder = String(plans[0]?.at_least ?? "");
   }
 
   #strategies(): void {
-    this.#on("k", (text) => whole(text, 1, MOST_WORKERS, (k) => ({ k, kind: "first" })));
-    this.#on("after", (text) => (text.trim() ? { after: text.trim(), kind: "hedge" } : null));
+    this.#on("k", (text, { n }) => whole(text, 1, n, (k) => ({ k, kind: "first" })));
+    this.#on("after", (text) => (text.trim() ? { after: text.trim(), kind: "hedge" } : ""));
     this.#on("r", (text) => whole(text, 2, 16, (r) => ({ r, kind: "race" })));
-    this.#on("own", (text) => (text.trim() ? { own: text.trim(), kind: "own" } : null));
+    this.#on("own", (text) => (text.trim() ? { own: text.trim(), kind: "own" } : ""));
   }
 
   #branches(): void {
@@ -147,26 +164,27 @@ export class Controls {
   }
 
   #latency(): void {
-    const composed = (): Partial<State> | null => {
+    const composed = (): Partial<State> | string => {
       const [median, unit, sigma] = ["median", "unit", "sigma"].map((id) =>
         byId<HTMLInputElement>(id).value.trim(),
       );
+      if (!median || !sigma) return "";
       return Number(median) > 0 && Number(sigma) > 0
         ? { law: `lognormal:median=${median}${unit},sigma=${sigma}` }
-        : null;
+        : "more than 0";
     };
     this.#on("sigma-slide", (text) => {
       byId<HTMLInputElement>("sigma").value = text;
       return composed();
     });
     for (const id of ["sigma", "median", "unit"]) this.#on(id, composed);
-    this.#on("law", (text) => (text.trim() ? { law: text.trim() } : null));
+    this.#on("law", (text) => (text.trim() ? { law: text.trim() } : ""));
   }
 
   #held(): void {
     this.#on("deadline", (text) => ({ deadline: text.trim() }));
-    this.#on("required", (text) => optional(text, (required) => ({ required })));
-    this.#on("at-least", (text) => optional(text, (atLeast) => ({ atLeast })));
+    this.#on("required", (text, { n }) => optional(text, n, (required) => ({ required })));
+    this.#on("at-least", (text, { n }) => optional(text, n, (atLeast) => ({ atLeast })));
     this.#on("rho-job", (text) => share(text, (rhoJob) => ({ rhoJob })));
     this.#on("rho-branch", (text) => share(text, (rhoBranch) => ({ rhoBranch })));
   }
@@ -174,22 +192,42 @@ export class Controls {
   /** Changes the state as the control is used. Text is taken once it is finished, since half of a law is no law. */
   #on(id: string, change: Change): void {
     const control = byId<HTMLInputElement | HTMLSelectElement>(id);
-    const take = (): boolean => {
-      const patch = change(control.value);
-      if (patch) this.#store.set(patch);
-      return patch !== null;
+    const take = (): void => {
+      const patch = change(control.value, this.#store.now);
+      this.#refused.clear();
+      if (typeof patch === "string") {
+        if (patch) this.#refuse(control, control.value, patch);
+        this.#judge(this.#store.now);
+      } else this.#store.set(patch);
     };
-    if (control.type !== "text") control.addEventListener("input", take);
+    control.addEventListener("input", () => {
+      if (["text", "number"].includes(control.type)) this.#typed = control;
+      if (control.type !== "text") take();
+    });
     control.addEventListener("change", () => {
-      if (take()) return this.#commit();
-      // What is none is not kept: the control goes back to what holds.
-      control.value = "";
+      this.#typed = null;
+      take();
+      // What is not taken is not kept: the control goes back to what holds.
+      this.show(this.#store.now);
+      this.#commit();
+    });
+    control.addEventListener("blur", () => {
+      if (this.#typed !== control) return;
+      this.#typed = null;
       this.show(this.#store.now);
     });
   }
 
+  #refuse(control: HTMLInputElement | HTMLSelectElement, text: string, expected: string): void {
+    const place = control.closest("fieldset, details")?.querySelector(".error");
+    const name = control.getAttribute("aria-label") ?? control.labels?.[0]?.textContent?.trim();
+    if (place) this.#refused.set(place, `${name?.split(",")[0]}: got ${text}, expected ${expected}`);
+  }
+
   #set(patch: Partial<State>): void {
     this.#store.set(patch);
+    this.#refused.clear();
+    this.#judge(this.#store.now);
     this.#commit();
   }
 
@@ -203,18 +241,26 @@ function whole(
   low: number,
   high: number,
   patch: (value: number) => Partial<State>,
-): Partial<State> | null {
+): Partial<State> | string {
   const value = Number(text);
-  return text.trim() !== "" && Number.isInteger(value) && value >= low && value <= high ? patch(value) : null;
+  if (text.trim() === "") return "";
+  return Number.isInteger(value) && value >= low && value <= high ? patch(value) : within(low, high);
 }
 
-function optional(text: string, patch: (value: number | null) => Partial<State>): Partial<State> | null {
-  return text.trim() === "" ? patch(null) : whole(text, 0, MOST_WORKERS, patch);
+const within = (low: number, high: number): string =>
+  `${high > 1 || low > 0 ? "a whole number from " : ""}${low} to ${high}`;
+
+function optional(
+  text: string,
+  high: number,
+  patch: (value: number | null) => Partial<State>,
+): Partial<State> | string {
+  return text.trim() === "" ? patch(null) : whole(text, 0, high, patch);
 }
 
-function share(text: string, patch: (value: number) => Partial<State>): Partial<State> | null {
+function share(text: string, patch: (value: number) => Partial<State>): Partial<State> | string {
   const value = Number(text);
-  return value >= 0 && value <= 1 ? patch(value) : null;
+  return value >= 0 && value <= 1 ? patch(value) : within(0, 1);
 }
 
 /** Below which controls a problem is told: those whose text it is about. */

@@ -11,6 +11,25 @@ const UNITS = ["ns", "us", "ms", "s", "min", "h"];
 /** So many bytes of a file are read at most. */
 const MOST_BYTES = 64 << 20;
 
+/** A law of more different latencies than these leaves some out. */
+const MOST_KEPT = 1_000;
+
+/** Why there is no link or command. */
+export const NOT_CARRIED =
+  "Links and commands can’t carry these latencies: they are too few, or too alike, for percentiles of them.";
+
+/** The percentiles that a text states, as a law: `p50=0.8s,p95=1.5s`. What only begins so is left to the model to refuse. */
+function percentiles(text: string): string | null {
+  const one = /(?:p([\d.]+)|([\d.]+)[ \t]*%)[ \t]*[:=]?[ \t]*([\d.]+[ \t]*(?:[nuµμm]?s|m|min|h)?)(?![a-z\d])[\s,;]*/iy;
+  const found: string[] = [];
+  const trimmed = text.trim();
+  let match: RegExpExecArray | null;
+  while (one.lastIndex < trimmed.length && (match = one.exec(trimmed)))
+    found.push(`p${match[1] ?? match[2]}=${match[3]?.replace(/\s/g, "")}`);
+  if (one.lastIndex > 0 && one.lastIndex >= trimmed.length) return found.join(",");
+  return /^(p?[\d.]+[ \t]*%?[ \t]*[:=]|p[\d.]+[ \t]+[\d.])/i.test(trimmed) ? trimmed : null;
+}
+
 export class Data {
   readonly #store: Store;
   readonly #model: Model;
@@ -22,8 +41,8 @@ export class Data {
     placeholder: "p50=0.8s, p95=1.5s, p99=2.4s\nor numbers: 0.41 0.39 1.2 …\nor a table with a header",
   });
   readonly #found = h("div", { "aria-live": "polite" });
-  readonly #percentiles = new Map<string, string>();
-  #kept = 0;
+  /** Of measured laws by their names; `null` where there are too few latencies for any. */
+  readonly #percentiles = new Map<string, string | null>();
 
   constructor(host: HTMLElement, store: Store, model: Model, commit: () => void) {
     this.#store = store;
@@ -62,18 +81,14 @@ export class Data {
     );
   }
 
-  /** What stands for measured latencies where they can’t be sent along: percentiles of them. */
-  portable(law: string): string {
-    return this.#percentiles.get(law) ?? law;
+  /** What stands for measured latencies where they can’t be sent along: percentiles of them, or `null` where there are none. */
+  portable(law: string): string | null {
+    return law.startsWith("samples:") ? (this.#percentiles.get(law) ?? null) : law;
   }
 
   #text(text: string): void {
-    const law = text
-      .trim()
-      .replaceAll(/\s*([,=])\s*/g, "$1")
-      .replaceAll(/\s+/g, ",");
-    const percentiles = /^p?[\d.]+=/.test(law);
-    if (!percentiles) return this.#bytes(new TextEncoder().encode(text));
+    const law = percentiles(text);
+    if (law === null) return this.#bytes(new TextEncoder().encode(text));
     const { problems } = this.#model.check({ n: 1, latency: law, strategies: ["all"] });
     if (problems.length) return this.#say(problems.map(({ message }) => message).join("\n"), true);
     this.#use(law);
@@ -125,9 +140,10 @@ export class Data {
   }
 
   #keep(column: number, unit: string, told: HTMLElement): void {
-    const law = this.#model.keep(`yours-${++this.#kept}`, column, unit);
+    const law = this.#model.keep(column, unit);
     if (law instanceof Problem) return told.replaceChildren(h("p", { class: "error" }, law.text));
-    if (law.percentiles) this.#percentiles.set(law.latency, law.percentiles);
+    this.#percentiles.set(law.latency, law.percentiles);
+    if (this.#store.now.law === law.latency) this.#store.again();
     this.#use(law.latency);
     told.replaceChildren(...this.#described(law));
     announce(told.textContent ?? "", 200);
@@ -138,7 +154,7 @@ export class Data {
       h(
         "p",
         { id: "data-law" },
-        `${count(law.count, "latency", "latencies")}, from ${duration(law.least_s)} to ${duration(law.most_s)}. Every view uses them as they are.`,
+        `${count(law.count, "latency", "latencies")}, from ${duration(law.least_s)} to ${duration(law.most_s)}. Every view uses ${law.different > MOST_KEPT ? "so many of them that no share is off by more than 2 % of itself" : "them as they are"}.`,
       ),
     ];
     if (law.refused)
@@ -157,7 +173,7 @@ export class Data {
         h("p", {}, fit, " ", h("code", {}, percentiles)),
         h("p", { class: "note" }, "Links and commands carry these percentiles, not the latencies."),
       );
-    }
+    } else parts.push(h("p", { class: "note" }, NOT_CARRIED));
     return parts;
   }
 

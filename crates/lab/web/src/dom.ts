@@ -58,22 +58,6 @@ export function save(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1_000);
 }
 
-/** Puts `text` on the clipboard; where the page may not, shows it selected instead. */
-export async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const field = h("textarea", { readonly: true, class: "hidden", "aria-hidden": true, tabindex: -1 });
-    field.value = text;
-    document.body.append(field);
-    field.select();
-    const done = document.execCommand("copy");
-    field.remove();
-    return done;
-  }
-}
-
 const live = (): HTMLElement => byId("live");
 let pending: ReturnType<typeof setTimeout> | undefined;
 

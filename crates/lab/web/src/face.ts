@@ -25,6 +25,13 @@ export interface Predicted {
   readonly extra_busy: number | null;
   readonly sends_copy: number | null;
   readonly slowest_percent: number;
+  /** Why a copy falls due earlier than it was asked to. */
+  readonly earlier_copy?: {
+    readonly percentile: string;
+    readonly wanted_s: number | null;
+    readonly due_s: number;
+    readonly min_useful_s: number;
+  } | null;
   readonly method: string | null;
   readonly assumes: readonly string[];
   readonly not_included: readonly string[];
@@ -189,6 +196,7 @@ export interface LawFound {
   /** Percentiles of them, which the command takes too. */
   readonly percentiles: string | null;
   readonly count: number;
+  readonly different: number;
   readonly refused: number;
   readonly refusals: readonly string[];
   readonly least_s: number;

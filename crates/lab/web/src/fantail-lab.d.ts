@@ -9,7 +9,7 @@ declare module "*/fantail_lab.js" {
     exact(words: string): Exact;
     runner(words: string, first?: number): Runner;
     read(bytes: Uint8Array): string;
-    keep(name: string, column: number, unit: string): string;
+    keep(column: number, unit: string): string;
   }
 
   export class Exact {

@@ -1,5 +1,6 @@
 // What became of a job, its branches and their attempts: in words, as a table, and as a file.
 
+import { quoted } from "./chart/twin.ts";
 import { h } from "./dom.ts";
 import type { Attempt, Job, Lane, Lanes } from "./face.ts";
 import { duration } from "./text.ts";
@@ -100,7 +101,7 @@ export function csv({ lanes }: Job): string {
   const rows = lanes.branches.flatMap((lane) =>
     lane.attempts.map((attempt) =>
       [
-        lane.name,
+        quoted(lane.name),
         lane.required,
         lane.outcome ?? "",
         attempt.number,

@@ -57,7 +57,7 @@ export function how(host: HTMLElement, model: Model): void {
       h("strong", {}, "Exact"),
       " figures are solved from the law of the whole job, not sampled. ",
       h("strong", {}, "Simulated"),
-      " ones come from runs of the very machine that executes plans in production, over virtual time, played in small pieces while the page is idle; in parentheses and as a band, where 95 % of such runs lie. The two share nothing but the plan, which is what makes their agreement worth something.",
+      " ones come from runs of the very machine that executes plans in production, over virtual time, played in small pieces while the page is idle; in parentheses, the 95 % confidence interval of each figure; as a band, where 95 % of so many runs are expected. The two share nothing but the plan, which is what makes their agreement worth something.",
     ),
     h(
       "p",

@@ -2,8 +2,9 @@
 
 import { Board } from "./board.ts";
 import { Controls } from "./controls.ts";
-import { Data } from "./data.ts";
-import { announce, byId, copy } from "./dom.ts";
+import { Data, NOT_CARRIED } from "./data.ts";
+import { Told } from "./copied.ts";
+import { announce, byId } from "./dom.ts";
 import { command, ready } from "./glue.ts";
 import { how } from "./how.ts";
 import { whenIdle } from "./idle.ts";
@@ -17,7 +18,7 @@ import { duration } from "./text.ts";
 import { theme } from "./theme.ts";
 import { BATCH, Trials } from "./trials.ts";
 import { tries } from "./tries.ts";
-import { Address, fromHash, isState, toHash } from "./url.ts";
+import { Address, type Refusal, fromHash, isState, toHash } from "./url.ts";
 import { barrier } from "./views/barrier.ts";
 import { Calls } from "./views/calls.ts";
 import { Explain } from "./views/explain.ts";
@@ -32,8 +33,9 @@ await ready();
 theme();
 
 const model = new Model();
-const store = new Store(fromHash(isState(location.hash) ? location.hash : ""));
-const address = new Address(store);
+const refused: Refusal[] = [];
+const store = new Store(fromHash(isState(location.hash) ? location.hash : "", refused));
+const address = new Address(store, (refused) => controls.refuse(refused));
 const commit = (): void => address.keep();
 const choose = (kind: Kind): void => {
   store.set({ kind });
@@ -45,10 +47,14 @@ showFigures((line) => line.current);
 performance.mark("first-figure");
 
 const controls = new Controls(store, model, commit);
+controls.refuse(refused);
+// What it says in vain is said beside the controls, so the address need not.
+if (refused.length > 0) address.keep("replace");
 const stage = new Stage(byId("lanes-view"), store, model, () => address.keep("replace"));
 const tail = new Tail();
 const trials = new Trials(model, (progress) => {
   readouts.simulate(progress);
+  for (const id of ["run-many", "run-million"]) byId<HTMLButtonElement>(id).disabled = trials.why !== "";
   byId("run-million").textContent = progress.busy && progress.asked > 100 * BATCH ? "Stop" : "×1,000,000";
   if (!progress.busy || progress.all) tail.draw(scene());
 });
@@ -80,7 +86,7 @@ function show(): void {
   showFigures();
   stage.show(current);
   const of = { ...current.words, seed: state.seed };
-  if (JSON.stringify(of) !== played) {
+  if (JSON.stringify(of) !== played || trials.why) {
     played = JSON.stringify(of);
     trials.begin(of);
   }
@@ -126,19 +132,28 @@ function views(): void {
   });
 }
 
-/** The state as it can be carried away: without laws that only this page knows. */
-const portable = (): State => ({ ...store.now, law: data.portable(store.now.law) });
+/** The state as it can be carried away, without laws that only this page knows; `null` where it is one that nothing stands for. */
+function portable(state: State): State | null {
+  const law = data.portable(state.law);
+  const pinned = state.pin && portable(fromHash(state.pin));
+  return law === null ? null : { ...state, law, pin: pinned ? toHash(pinned) || "strategy=all" : "" };
+}
 
-async function copied(text: string, what: string): Promise<void> {
-  announce((await copy(text)) ? `${what} copied` : `${what}: ${text}`, 0);
+const told = new Told(byId("copy-told"));
+
+function carry(what: string, write: (state: State) => string): void {
+  const state = portable(store.now);
+  if (state) void told.copy(what, write(state));
+  else told.say(NOT_CARRIED);
 }
 
 const link = (): void =>
-  void copied(`${location.href.split("#")[0]}#${toHash(portable()) || "strategy=all"}`, "Link");
-const predict = (): void => void copied(command(JSON.stringify(words(portable()))), "Command");
+  carry("Link", (state) => `${location.href.split("#")[0]}#${toHash(state) || "strategy=all"}`);
+const predict = (): void => carry("Command", (state) => command(JSON.stringify(words(state))));
 const simulate = (): void => {
+  if (trials.why) return told.say(`Nothing to simulate: ${trials.why}`);
   const jobs = Math.max(BATCH, trials.runs);
-  void copied(command(JSON.stringify({ ...words(portable()), seed: store.now.seed }), jobs), "Command");
+  carry("Command", (state) => command(JSON.stringify({ ...words(state), seed: state.seed }), jobs));
 };
 const pin = (): void => {
   const { pin, ...rest } = store.now;
@@ -204,7 +219,7 @@ function keys(): void {
     { key: "+", says: "One worker more", act: change(({ n }) => ({ n: Math.min(1_000, n + 1) })) },
     { key: "-", says: "One worker less", act: change(({ n }) => ({ n: Math.max(1, n - 1) })) },
     { key: ".", says: "k one more", act: change(({ k, n }) => ({ k: Math.min(n, k + 1), kind: "first" })) },
-    { key: ",", says: "k one less", act: change(({ k }) => ({ k: Math.max(1, k - 1), kind: "first" })) },
+    { key: ",", says: "k one less", act: change(({ k, n }) => ({ k: Math.max(1, Math.min(k, n) - 1), kind: "first" })) },
     { key: "]", says: "Sigma more", act: sigma(0.05) },
     { key: "[", says: "Sigma less", act: sigma(-0.05) },
     { key: "x", says: "Another seed", act: change(({ seed }) => ({ seed: seed + 1, job: 0 })) },

@@ -17,6 +17,11 @@ export class Problem {
   constructor(cause: unknown) {
     this.text = (cause instanceof Error ? cause.message : String(cause)).replace(/^error: /, "");
   }
+
+  /** What is wrong first, without where. */
+  get brief(): string {
+    return this.text.split("\n")[0]?.replace(/^\w+:\d+:\d+: /, "") ?? "";
+  }
 }
 
 /** Answers that are kept, so that `Back` and neighbouring views cost nothing. */
@@ -83,13 +88,13 @@ export class Model {
     }
   }
 
-  /** Makes a law of a column of what was read last. All that was answered before may name another one. */
-  keep(name: string, column: number, unit: string): LawFound | Problem {
+  /** Makes a law of a column of what was read last, which what was answered before may have missed. */
+  keep(column: number, unit: string): LawFound | Problem {
     this.#kept.clear();
     for (const exact of this.#laws.values()) exact.free();
     this.#laws.clear();
     try {
-      return JSON.parse(this.#lab.keep(name, column, unit)) as LawFound;
+      return JSON.parse(this.#lab.keep(column, unit)) as LawFound;
     } catch (cause) {
       return new Problem(cause);
     }

@@ -45,7 +45,7 @@ export class Readouts {
     const { predicted } = current;
     const parts: Node[] = [];
     if (predicted instanceof Problem) parts.push(h("p", { class: "refused" }, predicted.text));
-    else parts.push(headline(current, predicted), chips(predicted));
+    else parts.push(headline(current, predicted), chips(predicted), ...earlier(predicted));
     parts.push(this.#comparison(rows));
     this.#exact.replaceChildren(...parts);
   }
@@ -97,7 +97,7 @@ export class Readouts {
       if (isGood(predicted)) line.append(...cells(predicted, verdicts));
       else
         line.append(
-          h("td", { colspan: names.length - 1, class: "refused" }, predicted?.text.split("\n")[0] ?? "…"),
+          h("td", { colspan: names.length - 1, class: "refused" }, predicted?.brief ?? "…"),
         );
       body.append(line);
     }
@@ -159,10 +159,20 @@ function headline(row: Row, predicted: Predicted): HTMLElement {
 /** How the figures were found, and what they assume. */
 function chips(predicted: Predicted): HTMLElement {
   const list = h("ul", { class: "chips", "aria-label": "Assumptions" });
-  list.append(h("li", { class: "method" }, predicted.method ?? "not predicted"));
+  const method = predicted.method === "bounded" ? "bounded: correct to within a bound" : predicted.method;
+  list.append(h("li", { class: "method" }, method ?? "not predicted"));
   for (const text of predicted.assumes) list.append(h("li", {}, `assumes ${text}`));
   for (const text of predicted.not_included) list.append(h("li", {}, `without ${text}`));
   return list;
+}
+
+/** That a copy falls due earlier than it was asked to, and why. */
+function earlier({ earlier_copy }: Predicted): HTMLElement[] {
+  if (!earlier_copy) return [];
+  const { percentile, wanted_s, due_s, min_useful_s } = earlier_copy;
+  const wanted = wanted_s === null ? percentile : `${percentile}, ${duration(wanted_s)}`;
+  const text = `A copy is due after ${duration(due_s)}, not after ${wanted}: with less than ${duration(min_useful_s)} left before the deadline it would not be sent. That is its min_useful, the median of a call unless a plan file states another.`;
+  return [h("p", { class: "note", id: "earlier-copy" }, text)];
 }
 
 function cells(predicted: Predicted, verdicts: boolean): HTMLElement[] {

@@ -16,6 +16,7 @@ export class Stage {
   readonly #model: Model;
   readonly #keep: () => void;
   readonly #playback = new Playback((now, phase) => this.#show(now, phase));
+  readonly #figure = h("figure", { id: "figure-job" });
   readonly #legend = h("div");
   readonly #plot = h("div", { class: "plot" });
   readonly #told = h("output", { class: "reading", id: "job-told" });
@@ -27,6 +28,8 @@ export class Stage {
   #of = "";
   #shown = "";
   #job: Job | null = null;
+  /** Why there is none. */
+  #why = "";
   #picture: Picture | null = null;
   #width = 0;
 
@@ -40,16 +43,13 @@ export class Stage {
       () => this.#picture?.svg ?? null,
       () => (this.#job ? csv(this.#job) : ""),
     );
-    host.append(
-      h(
-        "figure",
-        { id: "figure-job" },
-        this.#legend,
-        this.#plot,
-        this.#told,
-        h("div", { class: "foot" }, this.#details, h("div", { class: "saves" }, ...saves)),
-      ),
+    this.#figure.append(
+      this.#legend,
+      this.#plot,
+      this.#told,
+      h("div", { class: "foot" }, this.#details, h("div", { class: "saves" }, ...saves)),
     );
+    host.append(this.#figure);
     this.#details.addEventListener("toggle", () => this.#tabulate());
     byId("run").addEventListener("click", () => this.run());
     byId("step").addEventListener("click", () => this.step());
@@ -66,11 +66,12 @@ export class Stage {
     const { seed, job } = this.#store.now;
     const of = JSON.stringify([line.words, seed]);
     const shown = JSON.stringify([of, line.hue, job]);
-    if (shown === this.#shown) return;
-    if (of !== this.#of) {
+    if (shown === this.#shown && this.#runner) return;
+    if (of !== this.#of || !this.#runner) {
       this.#runner?.free();
       const runner = this.#model.runner({ ...line.words, seed });
       this.#runner = runner instanceof Problem ? null : runner;
+      this.#why = runner instanceof Problem ? runner.brief : "it takes longer than time counts";
     }
     this.#line = line;
     this.#of = of;
@@ -81,6 +82,7 @@ export class Stage {
 
   /** Runs, pauses, or goes on to the next job when this one is over. */
   run(): void {
+    if (!this.#job) return;
     if (this.#playback.phase === "running") return this.#playback.pause();
     if (this.#playback.phase === "over") this.#next();
     this.#playback.run();
@@ -88,6 +90,7 @@ export class Stage {
 
   /** To the next moment at which something happens; from the end, to the start of the next job. */
   step(): void {
+    if (!this.#job) return;
     if (this.#playback.phase === "over") this.#next();
     this.#playback.step();
   }
@@ -116,10 +119,10 @@ export class Stage {
     const width = Math.floor(this.#plot.clientWidth);
     if (width === 0 || !this.#line) return;
     this.#width = width;
+    this.#figure.classList.toggle("empty", !this.#job);
+    for (const id of ["run", "step"]) byId<HTMLButtonElement>(id).disabled = !this.#job;
     if (!this.#job) {
-      this.#plot.replaceChildren(h("p", { class: "note" }, "This plan can’t be played."));
-      this.#legend.replaceChildren();
-      this.#told.textContent = "";
+      this.#plot.replaceChildren(h("p", { class: "note" }, `There is nothing to play: ${this.#why}`));
       this.#picture = null;
       return;
     }

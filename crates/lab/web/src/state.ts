@@ -137,11 +137,20 @@ export class Store {
     const after = { ...before, ...patch };
     if (Object.keys(after).every((key) => after[key as keyof State] === before[key as keyof State])) return;
     this.#state = after;
-    for (const listener of this.#listeners) listener(after, before);
+    this.#tell(before);
+  }
+
+  /** The same state may mean more than before: a law that it names is there now. */
+  again(): void {
+    this.#tell(this.#state);
   }
 
   /** Calls `listener` after every change. */
   follow(listener: Listener): void {
     this.#listeners.push(listener);
+  }
+
+  #tell(before: State): void {
+    for (const listener of this.#listeners) listener(this.#state, before);
   }
 }

@@ -54,6 +54,11 @@ export class Trials {
     return this.#done;
   }
 
+  /** Why there can’t be any; empty where that is not so. */
+  get why(): string {
+    return this.#why;
+  }
+
   /** Other words: all starts anew, with one batch. */
   begin(words: Words): void {
     this.#work?.cancel();
@@ -67,7 +72,7 @@ export class Trials {
     this.#all = this.#last = null;
     const runs = this.#model.runner(words);
     this.#runs = runs instanceof Problem ? null : runs;
-    this.#why = runs instanceof Problem ? runs.text : "";
+    this.#why = runs instanceof Problem ? runs.brief : "";
     if (this.#runs) this.more(BATCH);
     else this.#tell();
   }

@@ -36,8 +36,11 @@ export function toHash(state: State): string {
   return parts.length === 1 && state.kind === DEFAULTS.kind ? "" : parts.join("&");
 }
 
-/** The state that an address means. What it does not state, or states beyond its bounds, is the default. */
-export function fromHash(hash: string): State {
+/** A number in an address that is not taken: where, what it is, and its bounds. */
+export type Refusal = readonly [id: string, text: string, low: number, high: number];
+
+/** The state that an address means. What it does not state, or states beyond its bounds, is the default; the latter goes to `refused`. */
+export function fromHash(hash: string, refused: Refusal[] = []): State {
   const stated = new Map<string, string>();
   for (const part of hash.replace(/^#/, "").split("&")) {
     const at = part.indexOf("=");
@@ -50,6 +53,7 @@ export function fromHash(hash: string): State {
     const value = Number(text);
     const fits = text !== undefined && text !== "" && value >= low && value <= high;
     if (fits) state[field] = key.startsWith("rho") ? value : Math.trunc(value);
+    else if (text && key !== "job") refused.push([key, text, low, high]);
   }
   return { ...state, ...fromStrategy(stated.get("strategy") ?? "all") };
 }
@@ -84,10 +88,14 @@ function fromStrategy(text: string): Partial<State> {
 export class Address {
   readonly #store: Store;
 
-  constructor(store: Store) {
+  /** `refuse` is told what an address says in vain. */
+  constructor(store: Store, refuse: (refused: readonly Refusal[]) => void) {
     this.#store = store;
     addEventListener("popstate", () => {
-      if (isState(location.hash)) store.set(fromHash(location.hash));
+      if (!isState(location.hash)) return;
+      const refused: Refusal[] = [];
+      store.set(fromHash(location.hash, refused));
+      refuse(refused);
     });
   }
 

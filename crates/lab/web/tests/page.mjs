@@ -100,6 +100,17 @@ export async function settled(page, expected) {
   await frame(page);
 }
 
+/** What a button copies: a link, or the command to predict or simulate; nothing where it only says something. */
+export async function copied(page, what) {
+  await page.evaluate(() => {
+    globalThis.written = "";
+    navigator.clipboard.writeText = async (text) => void (globalThis.written = text);
+  });
+  await page.click(`#copy-${what}`);
+  await frame(page);
+  return page.evaluate(() => globalThis.written);
+}
+
 /** Two frames: what a change asked for is then on the page. */
 export const frame = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

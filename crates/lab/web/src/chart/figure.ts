@@ -69,6 +69,7 @@ export class Figure {
   show(chart: Chart, note?: string): void {
     const before = this.#chart?.grid.length ?? 0;
     this.#chart = chart;
+    this.element.classList.remove("empty");
     if (note !== undefined) this.#note.textContent = note;
     this.#slider.max = String(chart.grid.length - 1);
     if (before !== chart.grid.length) this.#slider.value = String(Math.floor((chart.grid.length - 1) / 2));
@@ -81,8 +82,7 @@ export class Figure {
   none(why: string): void {
     this.#chart = null;
     this.#svg = null;
-    this.#legend.replaceChildren();
-    this.#reading.textContent = "";
+    this.element.classList.add("empty");
     this.#plot.replaceChildren(h("p", { class: "note" }, why));
   }
 

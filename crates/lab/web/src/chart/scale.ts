@@ -8,6 +8,8 @@ export interface Axis {
   readonly label: string;
   readonly from: number;
   readonly to: number;
+  /** What the values of a file count, as its headings end: seconds, or a share for each. */
+  readonly unit?: "s" | "per_s";
   /** How a value is written beside the axis. */
   readonly tick: (value: number) => string;
   /** How a value is written in a table; as beside the axis unless stated. */

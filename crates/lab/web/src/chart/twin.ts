@@ -3,6 +3,7 @@
 import { h, s, save } from "../dom.ts";
 import { dash } from "../look.ts";
 import type { Chart, Column } from "./draw.ts";
+import type { Axis } from "./scale.ts";
 
 /** Rows that a table shows; the CSV file has all. */
 const MOST_ROWS = 28;
@@ -72,13 +73,21 @@ export function table(chart: Chart): HTMLTableElement {
   return h("table", {}, h("caption", { class: "hidden" }, chart.title), h("thead", {}, head), body);
 }
 
+/** A text as a cell of a file. */
+export const quoted = (text: string): string =>
+  /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+
 /** The chart in full precision: one line for each of the grid. */
 export function csv(chart: Chart): string {
-  const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const head = (text: string, { unit }: Axis): string => quoted(unit ? `${text}_${unit}` : text);
   const exact = (value: number): string =>
     Number.isNaN(value) ? "" : Number.isFinite(value) ? String(value) : "inf";
-  const lines = [[chart.gridAxis.label, ...headings(chart)].map(quoted).join(",")];
-  chart.grid.forEach((at, i) => lines.push([String(at), ...cells(chart, i, exact)].join(",")));
+  const { gridAxis, valueAxis } = chart;
+  // Along a share the grid holds what is still to come.
+  const share = gridAxis.kind === "share" || gridAxis.kind === "nines";
+  const along = (at: number): number => (share ? Number((1 - at).toPrecision(12)) : at);
+  const lines = [[head(gridAxis.label, gridAxis), ...headings(chart).map((text) => head(text, valueAxis))].join(",")];
+  chart.grid.forEach((at, i) => lines.push([String(along(at)), ...cells(chart, i, exact)].join(",")));
   return `${lines.join("\n")}\n`;
 }
 

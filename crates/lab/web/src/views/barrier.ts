@@ -26,7 +26,7 @@ const SPECS: readonly Spec[] = [
   {
     name: "density",
     title: "One call is skewed",
-    note: "Most calls are quick, a few take several times as long, none takes less than nothing. The dashed normal of the same mean and deviation has calls that end before they begin, and none of the tail. Mode, median and mean lie apart: there is no one typical latency.",
+    note: "How likely each time is. A normal of the same mean and deviation, where there is one, is dashed; what it has below zero can’t be. Where mode, median and mean lie apart there is no one typical latency.",
     view: "pdf",
     call: "one call",
     of: one,
@@ -34,7 +34,7 @@ const SPECS: readonly Spec[] = [
   {
     name: "share",
     title: "What has come back, by when",
-    note: "The call’s share returned nears 100 % slowly; the normal’s is there early. What a barrier waits for is the last bit.",
+    note: "How much is back by each time. The longer the tail, the later the call’s share nears 100 %, and the earlier the normal’s is there. What a barrier waits for is the last bit.",
     view: "cdf",
     call: "one call",
     of: one,
@@ -42,14 +42,14 @@ const SPECS: readonly Spec[] = [
   {
     name: "slowest",
     title: "The slowest of n",
-    note: "If one call is back with probability F, all of n independent ones are with Fⁿ: at any time that is worse for more of them, though no call became slower.",
+    note: "If one call is back with probability F, all of n independent ones are with Fⁿ: more of them are never back earlier, though no call became slower.",
     view: "cdf",
     of: along("n=1..1000:4", "all"),
   },
   {
     name: "growth",
     title: "How it grows with n",
-    note: "Mean and spread grow slowly and without end; the bands hold 68 % and 95 % of the jobs. The asymptotes are scaling laws: close in shape, not in value.",
+    note: "The slowest of more is later: without end where the law has none, else up to its last answer. The bands hold 68 % and 95 % of the jobs. Asymptotes, where there are any, are scaling laws: close in shape, not in value.",
     view: "times",
     of: along("n=1..1000:25", "all"),
   },
@@ -63,14 +63,14 @@ const SPECS: readonly Spec[] = [
   {
     name: "copies",
     title: "Asking twice",
-    note: "Two calls at once do not flatten the curve, they turn √(2 ln n) into √(ln n), for twice the requests. A copy after p95 gets part of that for a twentieth of them.",
+    note: "Two calls at once cost twice the requests, and a call is late only if both are: for log-normal ones √(2 ln n) becomes √(ln n). A copy after p95 gets part of that for at most a twentieth more.",
     view: "times",
     of: along("n=1..1000:25", "all", "hedge:p95", "race:2"),
   },
   {
     name: "spread",
     title: "What sigma does to a hundred calls",
-    note: "For many branches less spread is worth more than anything: 0.1 off sigma shortens the job by far more than calls that are a tenth faster.",
+    note: "For many branches less spread is worth more than speed: 0.1 off sigma shortens the job by more than calls that are a tenth faster do.",
     view: "times",
     of: (latency) => ({ n: 100, latency, strategies: ["all"], sweep: "sigma=0.1..1.2:23" }),
   },
@@ -84,7 +84,7 @@ export const barrier: readonly View[] = SPECS.map((spec) => {
       const panel = found instanceof Problem ? undefined : found?.panels[0];
       if (panel && !(found instanceof Problem) && found)
         figure.show(chart(panel, spec.title, found.description, spec.call));
-      else figure.none(found instanceof Problem ? found.text : "There is nothing to draw.");
+      else figure.none(found instanceof Problem ? found.brief : "There is nothing to draw.");
       return true;
     };
   };

@@ -108,6 +108,7 @@ export class Calls {
   #lay(): Piece {
     const runner = this.#runner;
     const index = Math.max(1, Math.min(DOCUMENTS, Math.trunc(Number(this.#document.value)) || 1)) - 1;
+    this.#document.value = String(index + 1);
     const names = runner?.names() ?? [];
     const found: { name: string; job: Job }[] = [];
     const drawn: HTMLElement[] = [];

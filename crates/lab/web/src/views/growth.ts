@@ -14,22 +14,30 @@ export class Growth implements View {
   readonly figure = new Figure({
     name: "branches",
     title: "p50 and p99 against the number of branches",
-    note: "No call gets slower, yet the job does: its p99 is far beyond that of one call.",
+    note: "No call gets slower. What changes is how many answers a job waits for, and of how many.",
   });
 
   draw(scene: Scene): () => boolean {
     const { model, state, current, lines } = scene;
     const beside = lines.filter((line) => line.current || line.hue === "all" || line.hue === "pinned");
     const found = beside.map((line) => ({ line, p50: BRANCHES.map(() => NaN), p99: BRANCHES.map(() => NaN) }));
+    let why = "";
     let i = 0;
     return () => {
       for (const { line, p50, p99 } of found) {
         const predicted = model.predict(withBranches(line.words, BRANCHES[i] ?? 1));
-        if (predicted instanceof Problem) continue;
+        if (predicted instanceof Problem) {
+          why = predicted.brief;
+          continue;
+        }
         p50[i] = predicted.quantiles_s.p50 ?? NaN;
         p99[i] = predicted.quantiles_s.p99 ?? NaN;
       }
       if (++i < BRANCHES.length) return false;
+      if (why && found.every(({ p99 }) => p99.every(Number.isNaN))) {
+        this.figure.none(why);
+        return true;
+      }
       const columns = found.flatMap(({ line, p50, p99 }): Column[] => {
         const weight = line.current ? "bold" : "thin";
         return [
@@ -39,7 +47,7 @@ export class Growth implements View {
       });
       const most = Math.max(...found.flatMap(({ p99 }) => p99.filter(Number.isFinite)), 0);
       const across: Axis = { kind: "log", label: "branches", from: 1, to: 1_000, tick: whole };
-      const up: Axis = { kind: "linear", label: "return time", from: 0, to: roundUp(most), tick, format: duration };
+      const up: Axis = { kind: "linear", label: "return time", from: 0, to: roundUp(most), tick, format: duration, unit: "s" };
       this.figure.show({
         title: "p50 and p99 of the return time against the number of branches",
         says: `${current.name}; the plan at hand has ${state.n} branches.`,

@@ -29,7 +29,7 @@ function pinned(state: State): Line {
     pin.law === state.law ? "" : pin.law === DEFAULTS.law ? "default law" : pin.law,
     pin.required === state.required ? "" : `required ${pin.required ?? "as stated"}`,
     pin.atLeast === state.atLeast ? "" : `at least ${pin.atLeast ?? "as stated"}`,
-    pin.rhoJob === state.rhoJob && pin.rhoBranch === state.rhoBranch ? "" : `rho ${pin.rhoJob}, ${pin.rhoBranch}`,
+    pin.rhoJob === state.rhoJob && pin.rhoBranch === state.rhoBranch ? "" : `shared by a job ${pin.rhoJob}, by a branch ${pin.rhoBranch}`,
   ];
   const named = pin.deadline === state.deadline ? { ...pin, deadline: "" } : pin;
   const name = [`A: ${strategy(named)}`, ...differs.filter(Boolean)].join(", ");

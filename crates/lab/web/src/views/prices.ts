@@ -3,7 +3,7 @@
 import { h, s } from "../dom.ts";
 import { Problem } from "../model.ts";
 import { change, percent } from "../text.ts";
-import { files } from "../chart/twin.ts";
+import { files, quoted } from "../chart/twin.ts";
 import type { Line, Scene } from "./view.ts";
 
 interface Price {
@@ -39,7 +39,7 @@ export class Prices {
       h(
         "p",
         { class: "note" },
-        "Busy time counts only what runs: with the loser stopped at once, a copy costs less time than requests.",
+        "Busy time counts only what runs, and losers are stopped at once.",
       ),
       h(
         "div",
@@ -58,6 +58,7 @@ export class Prices {
         ? []
         : [{ line, requests: predicted.extra_requests, busy: predicted.extra_busy, copy: predicted.sends_copy }];
     });
+    this.element.classList.toggle("empty", this.#prices.length === 0);
     this.#redraw();
     const head = ["Strategy", "extra requests", "extra busy", "jobs that send a copy"];
     const rows = this.#prices.map(({ line, requests, busy, copy }) =>
@@ -81,6 +82,10 @@ export class Prices {
   #redraw(): void {
     const width = Math.floor(this.#plot.clientWidth);
     if (width === 0) return;
+    if (this.#prices.length === 0) {
+      this.#plot.replaceChildren(h("p", { class: "note" }, "There are no figures."));
+      return;
+    }
     const most = Math.max(
       0.1,
       ...this.#prices.flatMap(({ requests, busy }) => [requests ?? 0, busy ?? 0]).filter(Number.isFinite),
@@ -135,7 +140,7 @@ export class Prices {
 
   #csv(): string {
     const lines = this.#prices.map(({ line, requests, busy, copy }) =>
-      [line.name, requests ?? "", busy ?? "", copy ?? ""].join(","),
+      [quoted(line.name), requests ?? "", busy ?? "", copy ?? ""].join(","),
     );
     return `${["strategy,extra_requests,extra_busy,sends_copy", ...lines].join("\n")}\n`;
   }

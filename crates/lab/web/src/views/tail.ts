@@ -31,9 +31,13 @@ export class Tail implements View {
     const { model, trials, lines, current } = scene;
     const columns: Column[] = [];
     let furthest = 0;
+    let why = "";
     for (const line of lines) {
       const times = model.times(line.words, SURVIVALS);
-      if (times instanceof Problem) continue;
+      if (times instanceof Problem) {
+        if (line.current) why = times.brief;
+        continue;
+      }
       const values = [...times];
       furthest = Math.max(
         furthest,
@@ -46,6 +50,10 @@ export class Tail implements View {
         values,
         weight: line.current ? "bold" : "thin",
       });
+    }
+    if (columns.length === 0) {
+      this.figure.none(why);
+      return null;
     }
     const runs = trials.runs;
     const found = trials.times(SURVIVALS);
@@ -79,7 +87,7 @@ export class Tail implements View {
       tick: returned,
     };
     const shown = nines ? furthest * 1.15 : furthest * 0.75;
-    const time: Axis = { kind: "linear", label: "time", from: 0, to: roundUp(shown), tick, format: duration };
+    const time: Axis = { kind: "linear", label: "time", from: 0, to: roundUp(shown), tick, format: duration, unit: "s" };
     this.figure.show(
       {
         title: "Share of jobs that have returned, by time",

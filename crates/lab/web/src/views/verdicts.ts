@@ -23,7 +23,10 @@ export class Verdicts implements View {
     const { model, current } = scene;
     const free: Words = { ...current.words, strategies: [withoutDeadline(current.words.strategies[0] ?? "all")] };
     const unbounded = model.predict(free);
-    if (unbounded instanceof Problem) return null;
+    if (unbounded instanceof Problem) {
+      this.figure.none(unbounded.brief);
+      return null;
+    }
     const end = roundUp(1.15 * Math.max(unbounded.quantiles_s["p99"] ?? 0, model.check(free).law?.p99_s ?? 0));
     const grid = evenSteps(0, end, VALUES)
       .map((at) => Number(at.toPrecision(6)))
@@ -37,7 +40,7 @@ export class Verdicts implements View {
       const words = { ...free, strategies: [`${free.strategies[0]}+deadline:${grid[i]}s`] };
       const predicted = model.predict(words);
       if (predicted instanceof Problem)
-        refused = `None below ${duration(grid[i])}: ${predicted.text.split("\n")[0]?.replace(/^\w+:\d+:\d+: /, "")}.`;
+        refused = `None below ${duration(grid[i])}: ${predicted.brief}.`;
       else {
         complete[i] = predicted.complete ?? NaN;
         partial[i] = predicted.partial ?? NaN;
@@ -66,7 +69,7 @@ export class Verdicts implements View {
           shown: complete,
         },
       ];
-      const across: Axis = { kind: "linear", label: "deadline", from: 0, to: end, tick, format: duration };
+      const across: Axis = { kind: "linear", label: "deadline", from: 0, to: end, tick, format: duration, unit: "s" };
       const up: Axis = { kind: "linear", label: "share of jobs", from: 0, to: 1, tick: portion, format: percent };
       const marks =
         deadline === null ? [] : [{ at: deadline, on: "grid" as const, label: `deadline ${duration(deadline)}` }];
