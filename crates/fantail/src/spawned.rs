@@ -56,10 +56,10 @@ impl Attempt {
         &self,
         work: impl FnOnce() -> Result<T, AttemptError> + Send + 'static,
     ) -> Spawned<T> {
-        let hold = self.hold();
+        let (hold, under) = (self.hold(), Under::current());
         Spawned(tokio::task::spawn_blocking(move || {
             let _hold = hold;
-            work()
+            under.poll(work)
         }))
     }
 }

@@ -12,13 +12,15 @@ use fantail_core::Time;
 use fantail_core::job::{Class, Failure, Outcome, Refusal};
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinError, JoinSet};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::{Bounds, Claim, NewDocument, NewSlot, Settings, SlotState, Store, StoreError};
 use crate::{AttemptError, Done, Fanout, SharedLimiter, span};
 
 /// How long the store is left alone when it fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
+/// How long a worker that is to stop waits for the store: for what it was asked, and then for it to take back what is running.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
 /// How often expired documents are forgotten, and how long a look at the store may be put off.
 const SWEEP: Duration = Duration::from_secs(60);
 /// How many are forgotten in one transaction.
@@ -216,16 +218,25 @@ impl Backfill {
         }
     }
 
-    /// Makes tries until `stop`, then hands those back that are running. Dropping the future drops the tries; they are
-    /// taken up again when their leases run out.
+    /// Makes tries until `stop`, then hands those back that are running, unless the store hangs. Dropping the future drops
+    /// the tries. What was not handed back is taken up again when its lease runs out.
     pub async fn run(self: Arc<Backfill>, stop: impl Future<Output = ()> + Send) {
         let mut stop = pin!(stop);
         let mut tries = Tries::default();
         let mut next_sweep = Instant::now();
         loop {
-            let wake_at = match self.start_due(&mut tries, &mut next_sweep).await {
-                Ok(wake_at) => wake_at,
-                Err(error) => {
+            let started = {
+                let mut starting = pin!(self.start_due(&mut tries, &mut next_sweep));
+                tokio::select! {
+                    started = &mut starting => Some(started),
+                    // What is claimed in the meantime is handed back too.
+                    () = &mut stop => timeout(STORE_PATIENCE, starting).await.ok().and(None),
+                }
+            };
+            let wake_at = match started {
+                None => break,
+                Some(Ok(wake_at)) => wake_at,
+                Some(Err(error)) => {
                     tracing::error!(%error, "backfill rests, for the store fails");
                     Instant::now() + STORE_PAUSE
                 }
@@ -237,7 +248,14 @@ impl Backfill {
                 Some(ended) = tries.set.join_next_with_id() => tries.ended(ended),
             }
         }
-        for claim in tries.abort().await {
+        let claims = tries.abort().await;
+        if timeout(STORE_PATIENCE, self.hand_back(claims)).await.is_err() {
+            tracing::error!("the store hangs: what ran is taken up again when its leases run out");
+        }
+    }
+
+    async fn hand_back(&self, claims: Vec<Claim>) {
+        for claim in claims {
             if let Err(error) = self.store.release(&claim, (self.now)()).await {
                 tracing::error!(document = claim.document, branch = claim.branch, %error, "a claim can't be handed back");
             }
@@ -303,8 +321,9 @@ impl Backfill {
             handler.ok_or_else(|| AttemptError::permanent("nobody fills in this branch any more"))?;
         let _permit = match &handler.limiter {
             Some(limiter) => {
-                let until = Instant::now() + self.settings.permit_timeout;
-                match timeout_at(until, limiter.acquire(Class::Backfill, handler.weight, Some(until))).await {
+                let within = self.settings.permit_timeout;
+                let until = Instant::now().checked_add(within);
+                match timeout(within, limiter.acquire(Class::Backfill, handler.weight, until)).await {
                     Ok(Ok(permit)) => Some(permit),
                     Ok(Err(Refusal::Limiter)) => {
                         return Err(AttemptError::permanent("the limiter never permits it").into());

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use fantail::backfill::{
-    Backfill, Bounds, Claim, Counts, Document, DocumentState, Kept, MemoryStore, NewDocument, Settings,
-    SlotState, Store, StoreError, Stored,
+    Backfill, Backoff, Bounds, Claim, Counts, Document, DocumentState, Kept, MemoryStore, NewDocument,
+    Settings, SlotState, Store, StoreError, Stored,
 };
 use fantail::{AttemptError, Done, Fanout, Limiters};
 use fantail_core::job::Class;
@@ -23,7 +23,7 @@ fn optional(name: &str, repeatable: bool) -> BranchSpec {
 }
 
 /// A required branch, two that may be sent twice and one that may not, all under one gate.
-fn plan(limiters: &Limiters) -> Fanout {
+pub(crate) fn plan(limiters: &Limiters) -> Fanout {
     let branches = vec![
         BranchSpec::new("type"),
         optional("parties", true),
@@ -40,7 +40,7 @@ fn plan(limiters: &Limiters) -> Fanout {
 }
 
 /// A job in which only `type` answers: the others miss the deadline.
-async fn partial(plan: &Fanout) -> Done {
+pub(crate) async fn partial(plan: &Fanout) -> Done {
     let mut job = plan.job();
     let _answers =
         job.each(|attempt| async move { if attempt.branch() == 0 { Ok(()) } else { pending().await } });
@@ -48,7 +48,7 @@ async fn partial(plan: &Fanout) -> Done {
 }
 
 /// The store's time, on tokio's clock.
-fn clock() -> impl Fn() -> Time + Send + Sync + 'static {
+pub(crate) fn clock() -> impl Fn() -> Time + Send + Sync + 'static {
     let origin = Instant::now();
     move || NOW.saturating_add(Time::from_nanos(origin.elapsed().as_nanos() as u64))
 }
@@ -62,12 +62,12 @@ fn backfill(store: &Arc<MemoryStore>, settings: Settings) -> Backfill {
     Backfill::new(Arc::clone(store) as Arc<dyn Store>, settings).with_clock(clock())
 }
 
-async fn keep(backfill: &Backfill, done: &Done) -> Kept {
+pub(crate) async fn keep(backfill: &Backfill, done: &Done) -> Kept {
     let body = |branch| Bytes::from(format!("branch {branch}"));
     backfill.keep(done, Bytes::from("request"), Bytes::from("result"), body).await
 }
 
-async fn document(store: &MemoryStore, done: &Done) -> Document {
+pub(crate) async fn document(store: &MemoryStore, done: &Done) -> Document {
     store.document(NOW, &done.id().to_string()).await.unwrap().unwrap()
 }
 
@@ -352,6 +352,44 @@ async fn a_store_that_does_not_confirm_in_time_or_refuses_is_never_silence() {
     sleep(Duration::from_secs(10)).await;
     drop(stop);
     worker.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_stops_though_its_store_hangs() {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let backfill = Arc::new(Backfill::new(Arc::new(Broken(None)), Settings::default()));
+    let worker = tokio::spawn(backfill.run(async { drop(stopped.await) }));
+    sleep(Duration::from_secs(10)).await;
+    let start = Instant::now();
+    drop(stop);
+    worker.await.unwrap();
+    assert!(start.elapsed() <= Duration::from_secs(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn settings_without_bounds_are_settings() {
+    let (limiters, store) = (Limiters::default(), Arc::new(MemoryStore::default()));
+    let plan = plan(&limiters);
+    let settings = Settings {
+        at_once: usize::MAX,
+        permit_timeout: Duration::MAX,
+        try_timeout: Duration::MAX,
+        backoff: Backoff { first: Time::MAX, longest: Time::MAX },
+        bounds: Bounds {
+            ttl: Time::MAX,
+            tries: u32::MAX,
+            max_bytes: u64::MAX,
+            enqueue_timeout: Duration::MAX,
+        },
+    };
+    let mut backfill = backfill(&store, settings);
+    backfill.handle(&plan, "parties", |_| ready(Ok(Bytes::from("late"))));
+    let backfill = Arc::new(backfill);
+    let done = partial(&plan).await;
+    assert!(matches!(keep(&backfill, &done).await, Kept::Stored));
+    tokio::spawn(Arc::clone(&backfill).run(pending()));
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(document(&store, &done).await.slots[1].state, SlotState::Answered);
 }
 
 #[tokio::test(start_paused = true)]

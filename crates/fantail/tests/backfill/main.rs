@@ -4,6 +4,7 @@
 
 mod contract;
 mod fill;
+mod stops;
 
 use fantail::backfill::MemoryStore;
 

@@ -1,10 +1,13 @@
 //! The budget caps copies, whatever the hedge delay turns out to be.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use fantail::Fanout;
+use fantail::{AttemptError, Fanout};
 use fantail_core::job::{Class, Refusal, Role};
 use fantail_core::{BranchSpec, BudgetSpec, Hedge, PlanSpec};
+use futures_util::future::join_all;
+use tokio::time::timeout;
 
 use crate::support::{fanout, gate, hedged, limited, ms, poll_once, sleep};
 
@@ -61,6 +64,11 @@ async fn in_any_run_of_answered_primaries_copies_keep_to_the_share_and_the_burst
     let seen = seen.lock().unwrap();
     let copies = seen.iter().filter(|seen| **seen == Seen::CopyStarts).count();
     assert!(copies > 60 && refused > 300, "{copies} copies, {refused} refused: the budget binds");
+    is_kept(&seen);
+}
+
+/// That in no part of a run more copies start than its answered primaries pay for, and the burst.
+fn is_kept(seen: &[Seen]) {
     for from in 0..seen.len() {
         let (mut answered, mut copies) = (0_u64, 0_u64);
         for one in &seen[from..] {
@@ -72,6 +80,62 @@ async fn in_any_run_of_answered_primaries_copies_keep_to_the_share_and_the_burst
             assert!(copies <= most, "{copies} copies in a run of {answered} answered primaries");
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_budget_is_kept_whatever_jobs_come_to() {
+    let hedge_budget = BudgetSpec { share: SHARE, burst: BURST, in_flight: Some(2) };
+    let branch = |(number, name)| BranchSpec {
+        limiter: Some(0),
+        required: Some(number == 0),
+        attempt_timeout: Some(ms(60)),
+        ..hedged(name, [1, 3, 10][number])
+    };
+    let branches = ["a", "b", "c"].into_iter().enumerate().map(branch).collect();
+    let spec = PlanSpec { hedge_budget, limiters: vec![gate(5)], ..PlanSpec::new("plan", branches) };
+    let plan = fanout(PlanSpec { deadline: Some(ms(150)), observe: 300_000, ..spec });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let one = |number: u64| {
+        let (plan, seen) = (plan.clone(), Arc::clone(&seen));
+        async move {
+            sleep(number % 7 * 9).await;
+            let mut job = plan.job();
+            let _answers = job.each(move |attempt| {
+                let copy = attempt.role() == Role::Copy;
+                if copy {
+                    seen.lock().unwrap().push(Seen::CopyStarts);
+                }
+                let dice = (number * 31 + u64::from(attempt.branch()) * 7 + u64::from(attempt.number()))
+                    .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                    >> 40;
+                let seen = Arc::clone(&seen);
+                async move {
+                    sleep(dice % 97).await;
+                    match dice / 97 % 8 {
+                        0 => return Err(AttemptError::retryable("E")),
+                        1 => return Err(AttemptError::permanent("E")),
+                        2 => return Err(AttemptError::pushback("E", Some(Duration::from_millis(3)))),
+                        _ if copy => {}
+                        _ => seen.lock().unwrap().push(Seen::PrimaryAnswers),
+                    }
+                    Ok(())
+                }
+            });
+            job.observe();
+            // Every fourth is given up on its way.
+            let patience = if number.is_multiple_of(4) { number % 61 } else { 1_000 };
+            drop(timeout(Duration::from_millis(patience), job.join()).await);
+        }
+    };
+    for round in 0..60 {
+        join_all((0..8).map(|number| one(round * 8 + number))).await;
+    }
+    sleep(200).await;
+    let seen = seen.lock().unwrap();
+    let copies = seen.iter().filter(|seen| **seen == Seen::CopyStarts).count();
+    assert!(copies > 30, "{copies} copies of {} in all", seen.len());
+    is_kept(&seen);
+    assert_eq!(plan.limiter(0).unwrap().held(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,8 @@ use fantail::JoinError;
 use fantail_core::job::{Class, Outcome, Refusal};
 use fantail_core::{BranchSpec, PlanSpec};
 
+use tokio::runtime::Handle;
+
 use crate::support::{Census, after, fanout, gate, limited, ms, sleep};
 
 #[tokio::test(start_paused = true)]
@@ -93,6 +95,18 @@ async fn a_spawned_attempt_is_refused_another_permit_of_its_limiter() {
     });
     let refused = Some(Some(Refusal::Limiter));
     assert_eq!(job.join().await.unwrap().take(answers), [refused, refused]);
+}
+
+#[tokio::test]
+async fn blocking_work_is_refused_another_permit_of_its_limiter() {
+    let plan = fanout(PlanSpec { limiters: vec![gate(1)], ..PlanSpec::new("plan", limited(1)) });
+    let account = plan.limiter(0).unwrap();
+    let mut job = plan.job();
+    let answer = job.required("0", |attempt| {
+        let (account, runtime) = (account.clone(), Handle::current());
+        attempt.spawn_blocking(move || Ok(runtime.block_on(account.acquire(Class::First, 1, None)).err()))
+    });
+    assert_eq!(job.join().await.unwrap().take(answer), Some(Refusal::Limiter));
 }
 
 #[tokio::test(start_paused = true)]

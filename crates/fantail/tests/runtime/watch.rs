@@ -1,10 +1,16 @@
 //! What observers hear, and what subscribers of `tracing` are told.
 
 use std::fmt::Write;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use fantail::{AttemptError, Fanout, Note, Observer};
-use fantail_core::job::{Role, Verdict};
+use fantail_core::job::{Class, Role, Verdict};
+use fantail_core::plan::PPM;
 use fantail_core::{BranchSpec, BudgetSpec, Hedge, Plan, PlanSpec, WaitFor};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -134,6 +140,67 @@ async fn an_observer_that_panics_ends_its_job_and_keeps_no_permit() {
         let account = plan.limiter(0).unwrap();
         assert_eq!((account.held(), account.waiting()), (0, 0));
     }
+}
+
+/// Meddles with whatever is at hand at each note, and panics at one of them.
+struct Meddler {
+    plan: Fanout,
+    notes: AtomicUsize,
+    panics_at: usize,
+}
+
+impl Observer for Meddler {
+    fn note(&self, _plan: &Plan, _note: Note<'_>) {
+        let number = self.notes.fetch_add(1, Ordering::Relaxed);
+        let account = self.plan.limiter(0).unwrap();
+        let mut task = Context::from_waker(Waker::noop());
+        match number % 3 {
+            0 => account.push_back(Duration::from_millis(1)),
+            1 => drop(pin!(account.acquire(Class::First, 1, None)).poll(&mut task)),
+            _ => {
+                let mut job = self.plan.job();
+                let _answers = job.each(|_| after(5, ()));
+                drop(pin!(job.join()).poll(&mut task));
+            }
+        }
+        assert!(number != self.panics_at, "it panics");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_may_meddle_at_any_note_and_panic_at_any_note() {
+    let hedge_budget = BudgetSpec { share: 1_000_000, burst: 9, in_flight: None };
+    let branches =
+        (0..3).map(|i| BranchSpec { limiter: Some(0), required: None, ..hedged(&i.to_string(), 5) });
+    let spec =
+        PlanSpec { limiters: vec![gate(4)], hedge_budget, ..PlanSpec::new("plan", branches.collect()) };
+    let plain =
+        fanout(PlanSpec { wait_for: WaitFor::First(2), deadline: Some(ms(100)), observe: PPM, ..spec });
+    let mut panics_at = 0;
+    loop {
+        let meddler = Arc::new(Meddler { plan: plain.clone(), notes: AtomicUsize::new(0), panics_at });
+        let plan = plain.observed(Arc::clone(&meddler) as Arc<dyn Observer>);
+        let mut job = plan.job();
+        let _answers = job.each(|attempt| async move {
+            match (attempt.branch(), attempt.number()) {
+                (0, 0) => fails(3, "E").await,
+                (1, 0) => after(50, ()).await,
+                _ => after(10, ()).await,
+            }
+        });
+        job.observe();
+        let joined = tokio::spawn(job.join()).await;
+        sleep(200).await;
+        let account = plain.limiter(0).unwrap();
+        assert_eq!((account.held(), account.waiting()), (0, 0), "it panics at note {panics_at}");
+        // Of a panic in what was kept nobody hears.
+        assert!(joined.is_ok_and(|done| done.is_ok()) || meddler.notes.load(Ordering::Relaxed) > panics_at);
+        if meddler.notes.load(Ordering::Relaxed) <= panics_at {
+            break;
+        }
+        panics_at += 1;
+    }
+    assert!(panics_at > 8, "{panics_at} notes");
 }
 
 /// Writes down the names of spans with the span that they are in, and which span an event of a branch is in.

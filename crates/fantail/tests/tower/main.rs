@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as tests do")]
 
+mod drops;
 mod rates;
 
 use std::convert::Infallible;
