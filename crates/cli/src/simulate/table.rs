@@ -194,28 +194,28 @@ fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    let blocks = report.rows.iter().filter_map(|row| Some((row.blocks?, row.warm_up, row.shown.as_str())));
-    let mut groups: Vec<(u64, u64, Vec<&str>)> = Vec::new();
-    for (blocks, warm_up, name) in blocks {
-        match groups.iter_mut().find(|group| (group.0, group.1) == (blocks, warm_up)) {
-            Some(group) => group.2.push(name),
-            None => groups.push((blocks, warm_up, vec![name])),
+    let mut groups: Vec<(&Row, Vec<&str>)> = Vec::new();
+    for row in report.rows.iter().filter(|row| row.blocks.is_some()) {
+        let alike = |(other, _): &&mut (&Row, _)| (other.blocks, other.warm_up) == (row.blocks, row.warm_up);
+        match groups.iter_mut().find(alike) {
+            Some((_, names)) => names.push(&row.shown),
+            None => groups.push((row, vec![&row.shown])),
         }
     }
-    for (blocks, warm_up, names) in groups {
+    for (Row { blocks, warm_up, has_intervals, .. }, names) in groups {
         let of = if names.len() == report.rows.len() {
             String::new()
         } else {
             format!(" of {}", names.join(", "))
         };
-        let [blocks_shown, block, warm_up_shown] = [blocks, Simulation::BLOCK, warm_up].map(number::grouped);
-        let rest = if blocks < 2 {
-            format!("more than {block} of them are needed for intervals")
+        let rest = if *has_intervals {
+            let [blocks, block] = [blocks.unwrap_or_default(), Simulation::BLOCK].map(number::grouped);
+            format!("intervals rest on how {blocks} blocks of {block} differ")
         } else {
-            format!("intervals rest on how {blocks_shown} blocks of {block} differ")
+            format!("{} of them are needed for intervals", number::grouped(2 * Simulation::BLOCK))
         };
-        let warm = if warm_up > 0 {
-            format!(", each after {warm_up_shown} that do not count")
+        let warm = if *warm_up > 0 {
+            format!(", each after {} that do not count", number::grouped(*warm_up))
         } else {
             String::new()
         };

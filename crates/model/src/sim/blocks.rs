@@ -2,19 +2,24 @@
 //!
 //! | symbol | meaning |
 //! |---|---|
-//! | B | blocks |
+//! | B | how many blocks there are |
 //! | x, n | a sum over the jobs of one block, and what it is divided by: mostly their number |
 //! | R | `Σx / Σn`, the estimate |
+//! | E | `(Σn)² / Σn²`, how many blocks of one size tell as much (Kish, Survey Sampling, 1965, 11.7): B, where they are that |
 //!
-//! The standard error of a ratio of sums over independent blocks is `√(Σ(x - R n)² / (B (B - 1))) / mean n` (Cochran,
-//! Sampling Techniques, 1977, 6.3; for simulations, Law, Simulation Modeling and Analysis, 2015, 9.5.3). It is kept as
-//! three sums of whole numbers, so that parts add up to the same whole in any order.
+//! The standard error of a ratio of sums over independent blocks is `√(Σ(x - R n)² / (1 - 1/E)) / Σn`: for blocks of one size
+//! that of Cochran (Sampling Techniques, 1977, 6.3; for simulations, Law, Simulation Modeling and Analysis, 2015, 9.5.3), and
+//! for a last one that is shorter it counts it for as much as it has. It is kept as three sums of whole numbers, so that parts
+//! add up to the same whole in any order.
 
 use alloc::vec::Vec;
 
 use fantail_core::Time;
 
 use super::times::Times;
+
+/// By how few blocks something can be known.
+pub(super) const FEWEST: f64 = 1.9;
 
 /// Sums over blocks of `x²`, `x n` and `n²`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,15 +46,20 @@ impl Between {
         [&mut self.xx, &mut self.xn, &mut self.nn]
     }
 
-    /// The standard error of `x / n`, the sums over all of so many blocks; not a number for fewer than two.
-    pub(super) fn error(&self, (x, n): (u128, u128), blocks: u64) -> f64 {
-        if blocks < 2 {
+    /// How many blocks of one size tell as much, given the sum of `n` over all.
+    pub(super) fn blocks(&self, n: u128) -> f64 {
+        n as f64 * n as f64 / self.nn as f64
+    }
+
+    /// The standard error of `x / n`, the sums over all blocks; not a number for [fewer than two](Between::blocks), if not nearly.
+    pub(super) fn error(&self, (x, n): (u128, u128)) -> f64 {
+        let blocks = self.blocks(n);
+        if blocks < FEWEST {
             return f64::NAN;
         }
-        let (b, n) = (blocks as f64, n as f64);
-        let ratio = x as f64 / n;
+        let ratio = x as f64 / n as f64;
         let squares = self.xx as f64 - 2.0 * ratio * self.xn as f64 + ratio * ratio * self.nn as f64;
-        libm::sqrt(squares.max(0.0) / (b * (b - 1.0))) / (n / b)
+        libm::sqrt(squares.max(0.0) / (1.0 - 1.0 / blocks)) / n as f64
     }
 }
 
@@ -89,15 +99,20 @@ impl Returned {
         self.after.add(&other.after);
     }
 
+    /// How many blocks of one size tell as much, given how many jobs there are in all.
+    pub(super) fn blocks(&self, jobs: u64) -> f64 {
+        self.after.blocks(jobs.into())
+    }
+
     /// All that it holds.
     pub(super) fn parts(&mut self) -> (&mut Vec<Between>, &mut Between) {
         (&mut self.marks, &mut self.after)
     }
 
-    /// The last mark before `time`, and how blocks differ there.
-    pub(super) fn before(&self, time: Time) -> Option<(Time, &Between)> {
-        let mark = mark_of(time).checked_sub(1)?.min(self.marks.len().checked_sub(1)?);
-        Some((time_of(mark), &self.marks[mark]))
+    /// The last mark before `time` if there is one, and how blocks differ there.
+    pub(super) fn before(&self, time: Time) -> (Option<Time>, &Between) {
+        let mark = mark_of(time).min(self.marks.len()).checked_sub(1);
+        mark.map_or((None, &self.after), |mark| (Some(time_of(mark)), &self.marks[mark]))
     }
 }
 
@@ -144,7 +159,7 @@ mod tests {
             u128::from(state >> 54)
         };
         let (mut between, mut sum, mut jobs) = (Between::default(), 0, 0);
-        let blocks = 2_000;
+        let blocks = 2_000_u32;
         for block in 0..blocks {
             let n = 50 + u128::from(block % 7);
             let x: u128 = (0..n).map(|_| value()).sum();
@@ -153,8 +168,13 @@ mod tests {
         }
         // Uniform from 0 to 1023.
         let expected = 1024.0 / 12_f64.sqrt() / (jobs as f64).sqrt();
-        let error = between.error((sum, jobs), blocks);
+        let error = between.error((sum, jobs));
         assert!((error / expected - 1.0).abs() < 0.06, "{error} for {expected}");
-        assert!(between.error((sum, jobs), 1).is_nan());
+
+        let one = Between::of((7, 10_000));
+        assert!(one.error((7, 10_000)).is_nan());
+        let mut and_a_job = one;
+        and_a_job.add(&Between::of((0, 1)));
+        assert!(and_a_job.error((7, 10_001)).is_nan());
     }
 }

@@ -49,6 +49,7 @@ struct Member {
     last_start: u64,
     delays: Vec<u64>,
     required: bool,
+    repeatable: bool,
 }
 
 /// One job.
@@ -61,6 +62,8 @@ struct Course {
     /// When each branch settles, and how many do without an answer.
     settled: Vec<u64>,
     missing: u64,
+    /// Of those, the ones that may be sent again.
+    gaps: u64,
     /// Times, to find the one of some rank.
     ranked: Vec<u64>,
 }
@@ -96,6 +99,7 @@ impl Direct {
             last_start: nanos(branch.last_useful_start()),
             delays: branch.delays().iter().map(|delay| delay.as_nanos()).collect(),
             required: branch.required,
+            repeatable: branch.repeatable,
         };
         let members: Vec<Member> = plan.branches().iter().map(member).collect();
         let first_deadline = members.iter().map(|member| member.deadline).fold(NEVER - 1, u64::min);
@@ -258,7 +262,7 @@ impl Direct {
         };
         self.count(list, end, (busy, copies), summary);
         if fills_in {
-            summary.backfills.raise(self.job.missing);
+            summary.backfills.raise(self.job.gaps);
         }
         if summary.prices.costs.is_some() {
             let sent =
@@ -270,9 +274,9 @@ impl Direct {
 
     /// Gives each branch its outcome; how long first attempts took in all.
     fn settle(&mut self, ending: Ending, end: u64, summary: &mut Summary) -> u64 {
-        let Course { answers, settled, missing, .. } = &mut self.job;
+        let Course { answers, settled, missing, gaps, .. } = &mut self.job;
         let mut busy = 0_u64;
-        *missing = 0;
+        (*missing, *gaps) = (0, 0);
         settled.clear();
         for ((member, answer), counts) in self.members.iter().zip(&*answers).zip(&mut summary.outcomes) {
             let settles = member.deadline.min(*answer).min(end);
@@ -285,6 +289,7 @@ impl Direct {
             };
             *outcome += 1;
             *missing += u64::from(settles != *answer);
+            *gaps += u64::from(settles != *answer && member.repeatable);
             busy = busy.saturating_add(settles);
             settled.push(settles);
         }
@@ -394,8 +399,8 @@ pub(super) mod tests {
             BranchSpec {
                 deadline,
                 required: (self.below(3) == 0).then(|| self.below(2) == 0),
+                repeatable: !delays.is_empty() || self.below(2) == 0,
                 hedge: (!delays.is_empty()).then_some(Hedge { delays, min_useful, distinct: false }),
-                repeatable: true,
                 cost: (self.below(2) == 0).then(|| self.below(7) as f64 / 3.0),
                 ..BranchSpec::new(format!("b{name}"))
             }

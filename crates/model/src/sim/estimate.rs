@@ -1,5 +1,6 @@
 //! What a number of simulated jobs says of the plan: values with confidence intervals.
 
+use super::blocks::FEWEST;
 use crate::Level;
 use crate::special::normal_quantile;
 
@@ -27,7 +28,7 @@ pub struct Share {
     /// All that were counted.
     pub of: u64,
     /// How many times the variance of the share is that of independent jobs, and by how many blocks that is known.
-    pub(super) spread: Option<(f64, u64)>,
+    pub(super) spread: Option<(f64, f64)>,
 }
 
 impl Share {
@@ -80,7 +81,7 @@ pub struct Estimate {
     /// Its standard error; not a number for fewer than two jobs, or fewer than two blocks of jobs that interact.
     pub error: f64,
     /// How many blocks the error is known by, or jobs where those are independent; `None`: it counts as known.
-    pub(super) blocks: Option<u64>,
+    pub(super) blocks: Option<f64>,
 }
 
 impl Estimate {
@@ -105,11 +106,11 @@ fn deviations(confidence: Level) -> f64 {
 /// The square of how much wider an interval is whose error is known by so few values: Student's quantile over the normal
 /// one, by Wallace's transformation (Annals of Mathematical Statistics 30, 1959), which is 0.5 % off at five values and
 /// too wide below.
-pub(super) fn wider(confidence: Level, values: u64) -> f64 {
-    if values < 2 {
+pub(super) fn wider(confidence: Level, values: f64) -> f64 {
+    if values < FEWEST {
         return f64::NAN;
     }
-    let (n, z) = ((values - 1) as f64, deviations(confidence));
+    let (n, z) = (values - 1.0, deviations(confidence));
     let stretched = z * (8.0 * n + 3.0) / (8.0 * n + 1.0);
     n * libm::expm1(stretched * stretched / n) / (z * z)
 }
@@ -160,7 +161,7 @@ impl Total {
         let n = self.count as f64;
         let mean = self.sum as f64 / n;
         let variance = (self.squares as f64 / n - mean * mean).max(0.0) / (n - 1.0);
-        Estimate { value: mean / unit, error: libm::sqrt(variance) / unit, blocks: Some(self.count) }
+        Estimate { value: mean / unit, error: libm::sqrt(variance) / unit, blocks: Some(n) }
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
     #[test]
     fn few_blocks_make_intervals_as_wide_as_students_law() {
         let confidence = Level::below(0.95).expect("a level");
-        for (blocks, t) in [(5, 2.776), (10, 2.262), (30, 2.045)] {
+        for (blocks, t) in [(5.0, 2.776), (10.0, 2.262), (30.0, 2.045)] {
             let found = libm::sqrt(wider(confidence, blocks)) * 1.959_964;
             assert!((found / t - 1.0).abs() < 0.006, "{found} for {t}");
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use fantail_core::Time;
 
 use super::arriving::UNCOUNTED;
-use super::scenario::period;
+use super::scenario::mean_gap;
 use super::servers::Fate;
 use super::{Arrivals, Failures, Scenario, Server};
 use crate::draws::{Draws, Purpose, Subject};
@@ -192,7 +192,7 @@ impl Luck {
 fn gap_of(times: &[Time], place: u64) -> Time {
     let at = |place: u64| times[(place % times.len() as u64) as usize];
     if place.is_multiple_of(times.len() as u64) {
-        period(times).saturating_sub(at(times.len() as u64 - 1)).saturating_add(at(place))
+        mean_gap(times)
     } else {
         at(place).saturating_sub(at(place - 1))
     }

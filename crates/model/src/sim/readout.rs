@@ -2,7 +2,7 @@
 
 use fantail_core::{Ledger, Time};
 
-use super::blocks::Between;
+use super::blocks::{Between, FEWEST};
 use super::estimate::{Total, wider};
 use super::summary::{
     COMPLETE, FAILED, Figure, LISTS, Outcomes, PARTIAL, SECOND, ServerUse, Summary, Verdicts, Waits,
@@ -20,6 +20,12 @@ impl Summary {
     /// How many blocks the intervals rest on; `None` where jobs are independent.
     pub fn blocks(&self) -> Option<u64> {
         self.blocks.as_ref().map(|blocks| blocks.count)
+    }
+
+    /// Whether there are enough of them for intervals: where they interact about two [blocks](super::Simulation::BLOCK), of which
+    /// a shorter one counts for less.
+    pub fn has_intervals(&self) -> bool {
+        self.blocks.as_ref().is_none_or(|blocks| blocks.returned.blocks(self.jobs()) >= FEWEST)
     }
 
     /// How they ended.
@@ -198,9 +204,12 @@ impl Summary {
     pub fn utilisation(&self, server: usize, slots: u64) -> Option<Estimate> {
         let ServerUse { area, span, between, .. } = self.servers.get(server)?;
         let slots = slots as f64;
-        let blocks = self.blocks.as_ref()?.count;
-        let error = between.error((*area, *span), blocks) / slots;
-        Some(Estimate { value: *area as f64 / *span as f64 / slots, error, blocks: Some(blocks) })
+        self.blocks.as_ref()?;
+        Some(Estimate {
+            value: *area as f64 / *span as f64 / slots,
+            error: between.error((*area, *span)) / slots,
+            blocks: Some(between.blocks(*span)),
+        })
     }
 
     pub(super) fn returned(&self) -> u64 {
@@ -214,8 +223,9 @@ impl Summary {
         match &self.blocks {
             None => Estimate { value, ..total.mean(unit) },
             Some(blocks) => {
-                let error = blocks.figures[figure as usize].error(amount, blocks.count) / unit;
-                Estimate { value, error, blocks: Some(blocks.count) }
+                let between = &blocks.figures[figure as usize];
+                let error = between.error(amount) / unit;
+                Estimate { value, error, blocks: Some(between.blocks(amount.1)) }
             }
         }
     }
@@ -223,9 +233,10 @@ impl Summary {
     /// A share, with how blocks differ in it where jobs interact.
     fn share(&self, figure: Figure) -> Share {
         let amount = self.amount(figure);
-        let spread = self.blocks.as_ref().map(|blocks| {
-            (variance_over_binomial(&blocks.figures[figure as usize], amount, blocks.count), blocks.count)
-        });
+        let spread = self
+            .blocks
+            .as_ref()
+            .map(|blocks| variance_over_binomial(&blocks.figures[figure as usize], amount));
         Share { count: amount.0 as u64, of: amount.1 as u64, spread }
     }
 
@@ -236,12 +247,10 @@ impl Summary {
 
     /// How many times the variance of the share that has returned by about `t` is that of independent jobs, and by how
     /// many blocks that is known.
-    fn spread(&self, t: Time) -> Option<(f64, u64)> {
-        let blocks = self.blocks.as_ref()?;
-        let Some((mark, between)) = blocks.returned.before(t) else { return Some((1.0, blocks.count)) };
-        let by: u64 = LISTS.map(|list| self.returns.until(list, mark)).iter().sum();
-        let variance = variance_over_binomial(between, (by.into(), self.jobs().into()), blocks.count);
-        Some((variance, blocks.count))
+    fn spread(&self, t: Time) -> Option<(f64, f64)> {
+        let (mark, between) = self.blocks.as_ref()?.returned.before(t);
+        let by: u64 = mark.map_or(0, |mark| LISTS.map(|list| self.returns.until(list, mark)).iter().sum());
+        Some(variance_over_binomial(between, (by.into(), self.jobs().into())))
     }
 
     /// By what factor jobs count less than independent ones at a quantile.
@@ -250,11 +259,13 @@ impl Summary {
     }
 }
 
-/// How many times the variance of a share is what it would be of independent jobs: at least once.
-fn variance_over_binomial(between: &Between, (count, of): (u128, u128), blocks: u64) -> f64 {
+/// How many times the variance of a share is what it would be of independent jobs, at least once, and by how many blocks that is
+/// known.
+fn variance_over_binomial(between: &Between, (count, of): (u128, u128)) -> (f64, f64) {
     let (n, p) = (of as f64, count as f64 / of as f64);
-    let error = between.error((count, of), blocks);
-    if count == 0 || count == of { 1.0 } else { (error * error * n / (p * (1.0 - p))).max(1.0) }
+    let error = between.error((count, of));
+    let times = if count == 0 || count == of { 1.0 } else { (error * error * n / (p * (1.0 - p))).max(1.0) };
+    (times, between.blocks(of))
 }
 
 /// The first of `0..=last` at which a condition holds that goes on to hold; `last` when none does.

@@ -68,8 +68,8 @@ pub enum Arrivals {
         /// The mean time from the return of a client's job to its next one.
         think: Time,
     },
-    /// At these instants, which do not decrease and of which the last is above zero; after the last, again from the
-    /// beginning, at the mean distance.
+    /// At these instants, which do not decrease and of which the last is above zero; after the last again from the first, at
+    /// their mean distance, or at that from zero where they are all the same.
     Trace(Arc<[Time]>),
 }
 
@@ -80,7 +80,10 @@ impl Arrivals {
             Arrivals::OneAtATime | Arrivals::Clients { .. } => None,
             Arrivals::Every(gap) => Some(1.0 / gap.as_secs_f64()),
             Arrivals::Poisson(rate) => Some(*rate),
-            Arrivals::Trace(times) => Some(times.len() as f64 / period(times).as_secs_f64()),
+            Arrivals::Trace(times) => {
+                let span = times.last()?.saturating_sub(*times.first()?);
+                Some(times.len() as f64 / span.saturating_add(mean_gap(times)).as_secs_f64())
+            }
         }
     }
 
@@ -115,11 +118,13 @@ impl Arrivals {
     }
 }
 
-/// After which a trace begins again: its last instant and one mean distance more.
-pub(super) fn period(times: &[Time]) -> Time {
-    let last = times.last().copied().unwrap_or_default();
-    let gap = last.as_nanos() / (times.len() as u64).max(1);
-    last.saturating_add(Time::from_nanos(gap.max(1)))
+/// The mean distance of a trace's instants, which is that from its last to the first of the next round.
+pub(super) fn mean_gap(times: &[Time]) -> Time {
+    let (first, last) = (times[0], times[times.len() - 1]);
+    match last.saturating_sub(first) {
+        Time::ZERO => last,
+        span => Time::from_nanos((span.as_nanos() / (times.len() as u64 - 1)).max(1)),
+    }
 }
 
 /// What the hedge budget allows.
@@ -130,4 +135,24 @@ pub enum Credit {
     Earned,
     /// Every copy: what hedging would do if the budget never bound.
     Unlimited,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_goes_on_at_its_mean_distance() {
+        let check = |seconds: &[f64], rate: f64| {
+            let time = |at: &f64| Time::from_secs_f64(*at).expect("a test states a time");
+            let found = Arrivals::Trace(seconds.iter().map(time).collect()).rate().expect("it has one");
+            assert!((found / rate - 1.0).abs() < 1e-9, "{seconds:?}: {found} for {rate}");
+        };
+        check(&[0.0, 1.0, 2.0, 3.0, 4.0], 1.0);
+        check(&[0.0, 1.2], 1.0 / 1.2);
+        // Where it begins is no pause of every round.
+        check(&[10.0, 11.0], 1.0);
+        check(&[5.0], 0.2);
+        check(&[3.0, 3.0], 2.0 / 3.0);
+    }
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use fantail_core::job::{NotStarted, Outcome, Verdict};
-use fantail_core::{Ledger, Time};
+use fantail_core::{Ledger, Plan, Time};
 
 use super::blocks::{Between, Returned};
 use super::estimate::Total;
@@ -212,8 +212,9 @@ impl Summary {
         }
     }
 
-    /// Counts a job that is over, or that nothing can happen to any more.
-    pub(super) fn record(&mut self, seat: &Seat, backfills: bool) {
+    /// Counts a job that is over, or that nothing can happen to any more; whether a partial one is filled in later, in those of
+    /// its branches that may be sent twice or never started.
+    pub(super) fn record(&mut self, seat: &Seat, plan: &Plan, fills_in: bool) {
         let player = &seat.player;
         let verdict = player.verdict();
         let list = match verdict {
@@ -228,7 +229,8 @@ impl Summary {
         } else {
             self.never += 1;
         }
-        let (mut attempts, mut started, mut missing) = (0, 0, 0);
+        let fills_in = fills_in && verdict == Some(Verdict::Partial);
+        let (mut attempts, mut started, mut gaps) = (0, 0, 0);
         for (counts, branch) in self.outcomes.iter_mut().zip(0..) {
             let (outcome, of_branch) = player.outcome_and_attempts(branch);
             *counts.of(outcome) += 1;
@@ -236,7 +238,8 @@ impl Summary {
             self.prices.launched[branch as usize] += of_branch;
             attempts += of_branch;
             started += u64::from(of_branch > 0);
-            missing += u64::from(outcome != Some(Outcome::Answered));
+            let again = of_branch == 0 || plan.branches()[branch as usize].repeatable;
+            gaps += u64::from(fills_in && again && outcome != Some(Outcome::Answered));
         }
         self.ledger.add(player.ledger());
         self.extra.push(attempts - started);
@@ -244,8 +247,7 @@ impl Summary {
         self.busy.push(seat.busy.as_nanos());
         self.prices.pay(|branch| player.outcome_and_attempts(branch).1);
         self.turned_away.record(&seat.turned_away);
-        let fills_in = backfills && verdict == Some(Verdict::Partial);
-        self.backfills.push(if fills_in { missing } else { 0 });
+        self.backfills.push(gaps);
     }
 
     /// Counts a job that returned after a time, and that attempts were busy for so long.

@@ -400,7 +400,8 @@ impl World {
     fn leave(&mut self, index: usize) {
         let seat = &mut self.seats[index];
         if seat.counts {
-            self.summary.record(seat, self.simulation.plan.backfill() && self.simulation.client.is_none());
+            let Simulation { plan, client, .. } = &self.simulation;
+            self.summary.record(seat, plan, plan.backfill() && client.is_none());
         }
         if let Some(record) = &mut self.record {
             record.over(seat, self.simulation.plan.n());

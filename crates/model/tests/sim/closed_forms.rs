@@ -117,6 +117,21 @@ fn three_required_of_five_end_complete_partial_and_failed_as_often_as_they_shoul
     assert_eq!(summary.partial_by(deadline.saturating_sub(Time::from_nanos(1))).count, 0);
 }
 
+/// A call that is in flight when its deadline cuts it may not be sent again, unless it may be repeated.
+#[test]
+fn backfill_takes_what_may_be_sent_again() {
+    for repeatable in [true, false] {
+        let mut branches = branches(2);
+        (branches[1].required, branches[1].repeatable) = (Some(false), repeatable);
+        let deadline = Some(Time::from_secs(1));
+        let spec = PlanSpec { deadline, backfill: true, ..PlanSpec::new("one of two", branches) };
+        let laws = [Law::empirical(&[0.5], &[]).unwrap(), Law::exponential(1.0).unwrap()];
+        let summary = simulate(spec, &laws, JOBS);
+        let filled = summary.backfills().interval(confidence());
+        assert_holds(filled, if repeatable { (-1.0_f64).exp() } else { 0.0 }, "backfills");
+    }
+}
+
 #[test]
 fn a_job_whose_answers_may_never_come_never_returns_as_often() {
     let answers_by_1 = exponential().cut(1.0).unwrap();

@@ -121,15 +121,15 @@ fn a_trace_is_played_as_it_is_and_then_again() {
     let at = [0, 10, 11, 40].map(Time::from_secs);
     let scenario =
         Scenario { arrivals: Arrivals::Trace(at.into()), servers: vec![queue(1, 1)], ..Scenario::default() };
-    // Service takes 3 s: the third waits 2 s; after 40 s and the mean distance of 10 s it begins anew.
+    // Service takes 3 s: the third waits 2 s; after 40 s and the mean distance of 40/3 s it begins anew.
     let law = Law::log_normal(3.0, 1e-9).unwrap();
     let simulation = simulation(one(), law, scenario);
     let summary = simulation.run(0..8).unwrap();
     assert!((summary.mean().value - 3.5).abs() < 1e-6, "{:?}", summary.mean());
     assert!((summary.worst().as_secs_f64() - 5.0).abs() < 1e-6);
     let utilisation = summary.utilisation(0, 1).unwrap().value;
-    // From the first to the last arrival, 90 s, seven calls are served.
-    assert!((utilisation - 21.0 / 90.0).abs() < 1e-6, "{utilisation}");
+    // From the first to the last arrival, 280/3 s, seven calls are served.
+    assert!((utilisation - 21.0 * 3.0 / 280.0).abs() < 1e-6, "{utilisation}");
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct Row {
     pub jobs: u64,
     /// How many blocks intervals rest on; `None`: jobs are independent.
     pub blocks: Option<u64>,
+    /// Whether they are enough for intervals.
+    pub has_intervals: bool,
     /// Jobs before each block that do not count.
     pub warm_up: u64,
     /// Whether jobs never returned of which some may have, had calls been played that take longer than [`Time`] counts.
@@ -116,6 +118,7 @@ impl Report {
             is_client: contender.is_client,
             jobs: played.summary.jobs(),
             blocks: played.summary.blocks(),
+            has_intervals: played.summary.has_intervals(),
             warm_up: contender.simulation.scenario().warm_up,
             beyond_time: played.summary.verdicts().never.count > 0
                 && contender.simulation.beyond_time() > 1e-9,
