@@ -216,16 +216,12 @@ fn what_cannot_be_simulated_is_said() {
     let plan = "[scenario]\narrivals = \"10/s\"\n[scenario.server.s]\nslots = 4\n[plan.p.branch]\na = { latency = \"exponential:mean=1s\" }\n";
     std::fs::write(&file, plan).unwrap();
     let file = file.to_str().unwrap();
-    fails(
-        &["simulate", file],
-        2,
-        "p: first attempts ask 250.0 % of the slots of server `s`: waits would grow",
-    );
+    fails(&["simulate", file], 2, "p: calls ask 250.0 % of the slots of server `s`: waits would grow");
     std::fs::write(file, plan.replace("[plan.p.branch]", "[plan.p]\ndeadline = \"2s\"\n[plan.p.branch]"))
         .unwrap();
     let output = run(&["simulate", file, "-j", "1000"]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("warning: p: first attempts ask 250.0 %"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("warning: p: calls ask 250.0 %"));
 }
 
 #[test]

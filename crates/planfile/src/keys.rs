@@ -248,7 +248,7 @@ keys! {
         "how much of their latencies calls have in common", as "shares = { job = \"20%\" }";
     [Scenario] "size_sigma" = "number, above 0", or "none: jobs are of one size":
         "sigma of the log-normal factor, with median 1, that multiplies all latencies of a job", as "size_sigma = 0.5";
-    [Scenario] "warm_up" = "0 or more", or "2000":
+    [Scenario] "warm_up" = "0 or more", or "2000 to 200000, as it takes":
         "jobs that are played before each 10,000 that count, where jobs matter to each other", as "warm_up = 500";
     [Scenario] "server" = "tables by name", or "none": "what serves the branches", as "server.s.slots = 4";
     [Scenario] "client" = "tables by name", or "none":

@@ -49,7 +49,7 @@ fn a_scenario_states_arrivals_servers_and_clients() {
     let scenario = &simulated.scenario;
     assert_eq!(scenario.arrivals, Arrivals::Clients { clients: 20, think: Time::from_secs(2) });
     assert_eq!((scenario.dependence.job(), scenario.dependence.branch()), (0.1, 0.3));
-    assert_eq!((scenario.warm_up, &scenario.size), (500, &None));
+    assert_eq!((scenario.warm_up, &scenario.size), (Some(500), &None));
     let llm = Server {
         branches: vec!["type".into(), "parties".into()],
         replicas: 3,

@@ -20,8 +20,8 @@ const LOADS: [f64; 9] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9];
 const LOW_LOADS: [f64; 9] = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45];
 /// Blocks of each run.
 const BLOCKS: u64 = 30;
-/// Beyond this utilisation a run says more of its length than of a steady state.
-const STEADY: f64 = 0.99;
+/// A figure whose interval is wider than this part of it says more of the length of the run than of a steady state.
+const WIDE: f64 = 0.4;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("where to draw: hedging_under_load FILE.svg")?;
@@ -58,7 +58,7 @@ impl Case {
             credit: Credit::Unlimited,
             dependence: Dependence::new(0.0, f64::from(u8::from(self.identical))).expect("shares"),
             servers: vec![server],
-            warm_up: 2_000,
+            warm_up: None,
             ..Scenario::default()
         };
         let simulation = Simulation::new(plan.into(), vec![self.law.clone()], scenario, 7)?;
@@ -123,7 +123,8 @@ fn simulated(blocks: u64) -> Result<Found, Box<dyn std::error::Error>> {
     let level = Level::above(0.01)?;
     let mut runs = all(&cases, blocks)?.into_iter();
     let mut row = || LOADS.map(|_| runs.next().expect("a run for each case"));
-    let p99 = [(); 2].map(|()| STRATEGIES.map(|_| row().map(|run| steady(&run, run.quantile(level)))));
+    let confidence = Level::above(0.05)?;
+    let p99 = [(); 2].map(|()| STRATEGIES.map(|_| row().map(|run| steady(&run, level, confidence))));
     let ratio = [(); 2].map(|()| {
         let mut means = || row().map(|run| run.mean().value);
         let (one, two) = (means(), means());
@@ -132,10 +133,12 @@ fn simulated(blocks: u64) -> Result<Found, Box<dyn std::error::Error>> {
     Ok(Found { p99, ratio })
 }
 
-/// A time in seconds, unless ten servers had no time left.
-fn steady(run: &Summary, time: Time) -> f64 {
-    let utilisation = run.utilisation(0, 10).map_or(0.0, |share| share.value);
-    if utilisation < STEADY { time.as_secs_f64() } else { f64::NAN }
+/// A quantile in seconds, if there is one in the long run.
+fn steady(run: &Summary, level: Level, confidence: Level) -> f64 {
+    let time = run.quantile(level).as_secs_f64();
+    let interval = run.quantile_interval(level, confidence);
+    let known = interval.high - interval.low < WIDE * time;
+    if known && run.piles_up().is_none() { time } else { f64::NAN }
 }
 
 /// Runs all cases, as many at once as the machine can.
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn the_thresholds_lie_where_theory_has_them_and_cancellation_decides() {
-        let found = simulated(2).expect("in range");
+        let found = simulated(6).expect("in range");
         for (ratio, threshold) in found.ratio.iter().zip([1.0 / 3.0, 0.2719]) {
             for (ratio, load) in
                 ratio.iter().zip(LOW_LOADS).filter(|(_, load)| (load - threshold).abs() > 0.04)
@@ -253,7 +256,7 @@ mod tests {
         }
         let [cancelled, never] = &found.p99;
         let (none, at_p95) = (0, 1);
-        assert!(cancelled[at_p95][8] < cancelled[none][8]);
+        assert!(cancelled[at_p95][6] < cancelled[none][6]);
         assert!(never[at_p95][1] < never[none][1] && never[at_p95][6].is_nan());
     }
 

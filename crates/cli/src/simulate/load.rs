@@ -17,8 +17,8 @@ pub(super) fn check(contenders: &[Contender]) -> anyhow::Result<()> {
             let message = format!("{}: {}", contender.shown, load_in_words(&load));
             if load.bound == Bound::Limit {
                 output::say(&format_args!("warning: {message}: it turns calls away"));
-            } else if contender.is_bounded() {
-                output::say(&format_args!("warning: {message}: deadlines decide"));
+            } else if !load.sure {
+                output::say(&format_args!("warning: {message}: what is cut short decides"));
             } else {
                 endless.push(format!("{message}: waits would grow without end"));
             }
@@ -27,6 +27,6 @@ pub(super) fn check(contenders: &[Contender]) -> anyhow::Result<()> {
     if endless.is_empty() {
         return Ok(());
     }
-    let how = "expected fewer arrivals, more of it, or a deadline for every branch";
+    let how = "expected fewer arrivals, or more of it";
     Err(Failure::invalid(format_args!("{}\n{how}", endless.join("\n"))))
 }

@@ -221,6 +221,22 @@ fn notes(report: &Report) -> Vec<String> {
         };
         notes.push(format!("Jobs{of} matter to each other: {rest}{warm}."));
     }
+    for row in &report.rows {
+        let name = &row.shown;
+        if let Some(share) = row.piles_up {
+            let share = number::percent(share);
+            notes.push(format!(
+                "{name}: {share} of the calls that come are there for good. There is no steady state, and figures depend on how \
+                 many jobs are played."
+            ));
+        } else if let Some(jobs) = row.remembers {
+            let [jobs, warm_up] = [jobs, row.warm_up].map(number::grouped);
+            notes.push(format!(
+                "{name}: the beginning is forgotten after about {jobs} jobs, and {warm_up} are played before those that count: \
+                 expected a longer `warm_up`."
+            ));
+        }
+    }
     if report.rows.iter().any(|row| row.beyond_time) {
         notes.push("Calls that take more than 584 years count as calls that never end.".to_owned());
     }

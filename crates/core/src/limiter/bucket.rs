@@ -7,8 +7,6 @@ use crate::plan::{LimiterSpec, Rate};
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     rate: Rate,
-    /// `permits`; of a strict rate what is left of them beside a burst, so that a burst and what comes after it within
-    /// `per` are `permits` together.
     refill: u32,
     level: u128,
     as_of: Time,
@@ -17,9 +15,7 @@ pub(super) struct Bucket {
 impl Bucket {
     /// The bucket of a limiter with a rate, full.
     pub(super) fn full(spec: &LimiterSpec) -> Option<Bucket> {
-        let rate = spec.rate?;
-        // A plan refuses what would never fill.
-        let refill = if spec.strict { rate.permits.saturating_sub(rate.burst).max(1) } else { rate.permits };
+        let (rate, refill) = (spec.rate?, spec.sustained()?);
         let mut bucket = Bucket { rate, refill, level: 0, as_of: Time::ZERO };
         bucket.level = bucket.worth(u64::from(rate.burst));
         Some(bucket)

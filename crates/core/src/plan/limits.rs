@@ -59,6 +59,14 @@ impl LimiterSpec {
         }
     }
 
+    /// The weight that may start in every [`Rate::per`] in the long run: the permits of its rate; of a strict one what is left of
+    /// them beside a burst, so that a burst and what comes after it within `per` are `permits` together. `None` without a rate.
+    pub fn sustained(&self) -> Option<u32> {
+        let rate = self.rate?;
+        // A plan refuses what would never fill.
+        Some(if self.strict { rate.permits.saturating_sub(rate.burst).max(1) } else { rate.permits })
+    }
+
     /// The largest weight that it can ever permit at once.
     pub fn capacity(&self) -> u32 {
         let gate = self.gate.unwrap_or(u32::MAX);

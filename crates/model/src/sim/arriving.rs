@@ -18,6 +18,8 @@ pub(super) struct Arriving {
     simulation: Simulation,
     jobs: Range<u64>,
     warm_up: u64,
+    /// When the first of all arrives, where jobs do not wait for others.
+    begins: Time,
     /// How many have been named.
     named: u64,
     /// When the one before started.
@@ -42,17 +44,18 @@ pub(super) struct Arrival {
 
 impl Arriving {
     pub(super) fn new(simulation: Simulation, jobs: Range<u64>) -> Arriving {
+        let begins = simulation.begins_at(jobs.start);
         let think = |client: u32, mean: Time| {
             let subject = Subject { branch: client, ..Subject::job(jobs.start | UNCOUNTED) };
-            Reverse(simulation.luck.think(subject, mean))
+            Reverse(begins.saturating_add(simulation.luck.think(subject, mean)))
         };
         let ready = simulation
             .scenario
             .arrivals
             .clients()
             .map(|(clients, mean)| (0..clients).map(|client| think(client + 1, mean)).collect());
-        let warm_up = simulation.scenario.warm_up;
-        Arriving { simulation, jobs, warm_up, named: 0, last: None, next: None, gaps: None, ready }
+        let warm_up = simulation.warm_up();
+        Arriving { simulation, jobs, warm_up, begins, named: 0, last: None, next: None, gaps: None, ready }
     }
 
     /// How many jobs the range has.
@@ -88,7 +91,7 @@ impl Arriving {
         }
         if self.next.is_none() {
             let gap = self.gap(number);
-            self.next = Some(self.last.map_or(Time::ZERO, |last| last.saturating_add(gap)));
+            self.next = Some(self.last.map_or(self.begins, |last| last.saturating_add(gap)));
         }
         self.next
     }

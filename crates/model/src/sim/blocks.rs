@@ -63,6 +63,43 @@ impl Between {
     }
 }
 
+/// How many more calls were there at the end of each block than at its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Growth {
+    pub(super) more: u64,
+    pub(super) fewer: u64,
+    pub(super) squares: u128,
+}
+
+impl Growth {
+    /// One block.
+    pub(super) fn of(before: u64, after: u64) -> Growth {
+        let difference = u128::from(before.abs_diff(after));
+        Growth {
+            more: after.saturating_sub(before),
+            fewer: before.saturating_sub(after),
+            squares: difference * difference,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Growth) {
+        self.more += other.more;
+        self.fewer += other.fewer;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
+    /// The share of so many calls that came and stayed, where that is no chance: in every block about as many, or far more than a
+    /// queue that empties now and then can hold.
+    pub(super) fn share(&self, calls: u64) -> Option<f64> {
+        const NOTHING: f64 = 0.005;
+        const MUCH: f64 = 0.05;
+        let stay = self.more as f64 - self.fewer as f64;
+        let share = stay / calls as f64;
+        let steady = stay > 3.0 * libm::sqrt(self.squares as f64);
+        (share > MUCH || share > NOTHING && steady).then_some(share)
+    }
+}
+
 /// Each doubling of time has `2^DIGITS` marks.
 const DIGITS: u32 = 4;
 

@@ -182,6 +182,11 @@ impl Luck {
         }
     }
 
+    /// Where the clock of a block stands when its first job arrives, which nothing else says: a part of a round.
+    pub(super) fn phase(&self, first: u64) -> f64 {
+        self.draws.uniform(Subject::job(first), Purpose::Arrival)
+    }
+
     /// How long a client thinks, with this mean.
     pub(super) fn think(&self, subject: Subject, mean: Time) -> Time {
         nearest(self.draws.exponential(subject, Purpose::Think) * mean.as_secs_f64())

@@ -42,6 +42,7 @@ mod error;
 mod estimate;
 mod load;
 mod luck;
+mod memory;
 mod meter;
 mod playing;
 mod queued;

@@ -68,7 +68,7 @@ impl Queued {
     /// What comes of these jobs; `None` where the machine has to play.
     pub(super) fn run(mut self, jobs: Range<u64>) -> Option<Summary> {
         let mut arriving = Arriving::new(self.simulation.clone(), jobs);
-        let (mut last_end, mut all_over) = (Time::ZERO, false);
+        let (mut last_end, mut all_over, mut before) = (Time::ZERO, false, 0);
         while let Some(arrival) = arriving.next(all_over) {
             let now = arriving.at(arrival.number).filter(|at| *at < Time::MAX)?;
             arriving.starts(now);
@@ -76,6 +76,10 @@ impl Queued {
             if arrival.first {
                 self.servers.measure(now);
                 self.most = 0;
+                before = self.calls.len();
+            }
+            if arrival.last {
+                self.summary.grew(before as u64, self.calls.len() as u64);
             }
             let Course { ends, took, busy } = self.play(arrival.number, now)?;
             self.most = self.most.max(self.calls.len());
@@ -217,7 +221,7 @@ mod tests {
                 },
                 size: (self.below(6) == 0).then(|| Law::log_normal(1.0, 0.5).expect("a law")),
                 servers: (0..=self.below(3)).map(|name| self.server(name)).collect(),
-                warm_up: self.below(60),
+                warm_up: Some(self.below(60)),
                 ..Scenario::default()
             }
         }

@@ -28,6 +28,12 @@ impl Summary {
         self.blocks.as_ref().is_none_or(|blocks| blocks.returned.blocks(self.jobs()) >= FEWEST)
     }
 
+    /// The share of the calls that are there for good, where more and more are, without end: then there is no steady state, and
+    /// figures depend on how long is played. `None` where nothing says so.
+    pub fn piles_up(&self) -> Option<f64> {
+        self.blocks.as_ref()?.growth.share(self.attempts())
+    }
+
     /// How they ended.
     pub fn verdicts(&self) -> Verdicts {
         Verdicts {

@@ -23,8 +23,8 @@ pub struct Scenario {
     pub servers: Vec<Server>,
     /// Jobs that are played and not counted before those of a range, so that these meet the load of a running system;
     /// at most as many follow them, until all that count have returned. Only where jobs
-    /// [interact](super::Simulation::jobs_interact).
-    pub warm_up: u64,
+    /// [interact](super::Simulation::jobs_interact). `None`: as many as [it takes](super::Simulation::warm_up).
+    pub warm_up: Option<u64>,
 }
 
 impl Default for Scenario {
@@ -36,7 +36,7 @@ impl Default for Scenario {
             dependence: Dependence::NONE,
             size: None,
             servers: Vec::new(),
-            warm_up: 0,
+            warm_up: Some(0),
         }
     }
 }

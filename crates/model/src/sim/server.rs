@@ -132,6 +132,16 @@ impl Server {
         }
     }
 
+    /// How fast it is in the long run, where calls are spread over its replicas as they are chosen.
+    pub(super) fn speed(&self) -> f64 {
+        self.slow.as_ref().map_or(1.0, |slow| slow.speed(self.replicas, self.choice))
+    }
+
+    /// Whether calls end in an error, be it that they are turned away.
+    pub(super) fn fails(&self) -> bool {
+        self.failures.retryable + self.failures.permanent > 0.0 || self.limit.is_some()
+    }
+
     /// Whether what one call does can matter to another, or when it comes.
     pub(super) fn couples(&self) -> bool {
         self.slots.is_some() || self.limit.is_some() || self.slow.is_some()
@@ -242,12 +252,16 @@ impl Slow {
 }
 
 impl Slow {
-    /// How fast service is on average, over all replicas and in the long run: 1 where it is never slow.
-    pub(super) fn share_of_speed(&self, replicas: u32) -> f64 {
+    /// How fast service is in the long run, on average over all replicas where each gets as much as it can do, else on the
+    /// slowest of them: 1 where it is never slow.
+    fn speed(&self, replicas: u32, choice: Choice) -> f64 {
         let Some(every) = self.every else { return 1.0 };
-        let slow = f64::from(self.replicas.unwrap_or(replicas).min(replicas)) / f64::from(replicas);
+        let slow = match choice {
+            Choice::LeastLoaded => f64::from(self.replicas.unwrap_or(replicas)) / f64::from(replicas),
+            Choice::Random | Choice::RoundRobin => 1.0,
+        };
         let lost = nanos(self.lasts) / nanos(every) * (1.0 - 1.0 / self.factor);
-        1.0 - slow * lost
+        1.0 - slow.min(1.0) * lost
     }
 }
 

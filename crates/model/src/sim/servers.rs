@@ -345,6 +345,11 @@ impl Servers {
         Some((owner, self.remove(id, now, due)))
     }
 
+    /// Calls that are here though nobody waits for them.
+    pub(super) fn unwanted(&self) -> u64 {
+        self.calls.iter().filter(|call| call.serial > 0 && !call.wanted).count() as u64
+    }
+
     /// From now on what happens is measured.
     pub(super) fn measure(&mut self, now: Time) {
         for state in &mut self.states {

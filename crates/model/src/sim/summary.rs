@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use fantail_core::job::{NotStarted, Outcome, Verdict};
 use fantail_core::{Ledger, Plan, Time};
 
-use super::blocks::{Between, Returned};
+use super::blocks::{Between, Growth, Returned};
 use super::estimate::Total;
 use super::meter::Meter;
 use super::seat::Seat;
@@ -84,6 +84,7 @@ pub struct ServerUse {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Blocks {
     pub(super) count: u64,
+    pub(super) growth: Growth,
     pub(super) figures: [Between; FIGURES],
     pub(super) returned: Returned,
 }
@@ -290,6 +291,13 @@ impl Summary {
         }
     }
 
+    /// So many calls were there when the first of the jobs arrived, and when the last did.
+    pub(super) fn grew(&mut self, before: u64, after: u64) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.growth = Growth::of(before, after);
+        }
+    }
+
     /// So many attempts ran at once.
     pub(super) fn ran(&mut self, attempts: u64) {
         self.peak = self.peak.max(attempts);
@@ -301,7 +309,8 @@ impl Summary {
         if self.blocks.is_some() && self.jobs() > 0 {
             let amounts = FIGURE_LIST.map(|figure| self.amount(figure));
             let returned = Returned::of(&self.returns, self.jobs());
-            self.blocks = Some(Blocks { count: 1, figures: amounts.map(Between::of), returned });
+            let growth = self.blocks.as_ref().map_or_else(Growth::default, |blocks| blocks.growth);
+            self.blocks = Some(Blocks { count: 1, growth, figures: amounts.map(Between::of), returned });
         }
     }
 
@@ -430,6 +439,7 @@ impl ServerUse {
 impl Blocks {
     fn add(&mut self, other: &Blocks) {
         self.count += other.count;
+        self.growth.add(&other.growth);
         self.figures.iter_mut().zip(&other.figures).for_each(|(mine, theirs)| mine.add(theirs));
         self.returned.add(&other.returned);
     }

@@ -210,6 +210,9 @@ impl ServerUse {
 impl Blocks {
     fn walk(&mut self, words: &mut impl Words) {
         words.word(&mut self.count);
+        words.word(&mut self.growth.more);
+        words.word(&mut self.growth.fewer);
+        words.wide(&mut self.growth.squares);
         self.figures.iter_mut().for_each(|between| between.walk(words));
         self.returned.walk(words);
     }

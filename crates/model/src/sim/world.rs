@@ -40,6 +40,8 @@ pub(super) struct World {
     arrival: Option<Arrival>,
     /// Attempts that run.
     pub(super) running: Meter,
+    /// Calls that were there when the first job that counts arrived.
+    before: u64,
     /// `None`: every copy and failover is paid for.
     budgets: Option<Budgets>,
     /// Seats of jobs to be stepped at this instant.
@@ -129,6 +131,7 @@ impl World {
             arriving: None,
             arrival: None,
             running: Meter::default(),
+            before: 0,
             budgets: (simulation.scenario.credit == Credit::Earned).then(|| Budgets {
                 hedges: Budget::new(plan.hedge_budget()),
                 failovers: Budget::new(plan.failover_budget()),
@@ -263,12 +266,28 @@ impl World {
             self.running.restart(at);
         }
         self.step_told();
+        if arrival.first {
+            self.before = self.calls();
+        }
+        if arrival.last {
+            self.summary.grew(self.before, self.calls());
+        }
         self.arrive(arrival.number, arrival.counts);
         self.settle();
         if arrival.last {
             self.summary.measure(&self.servers.measured(at));
         }
         self.name_next();
+    }
+
+    /// Calls that are there: that run or wait to, and those of which nobody wants to know any more; the jobs of a client that
+    /// knows no plan, which may wait to try again.
+    fn calls(&self) -> u64 {
+        if self.simulation.client.is_some() {
+            return (self.seats.len() - self.empty_seats.len()) as u64;
+        }
+        let waiting: usize = self.limiters.iter().map(|shared| shared.waiters.len()).sum();
+        self.running.level() + waiting as u64 + self.servers.unwanted()
     }
 
     fn anybody(&self) -> bool {

@@ -69,7 +69,7 @@ fn gather(row: &csv::StringRecord) -> Simulation {
     let limit = Limit { allows: Allows::Bucket(rate), answers_after: Time::from_millis(200), retry_after };
     let server = Server { limit: Some(limit), ..Server::new("account") };
     let arrivals = Arrivals::Poisson(1.0);
-    let scenario = Scenario { arrivals, servers: vec![server], warm_up: 1_000, ..Scenario::default() };
+    let scenario = Scenario { arrivals, servers: vec![server], warm_up: Some(1_000), ..Scenario::default() };
     let client = Client { sequential: false, retries: 10, backoff: Time::from_secs(1) };
     simulation(law("mixture_before"), scenario, client)
 }

@@ -48,7 +48,7 @@ impl Case {
             credit: Credit::Unlimited,
             dependence: self.dependence,
             servers: vec![server],
-            warm_up: 2_000,
+            warm_up: Some(2_000),
             ..Scenario::default()
         };
         let plan = fantail_core::Plan::new(spec).unwrap();

@@ -10,6 +10,7 @@ mod hedges;
 mod queues;
 mod samples;
 mod servers;
+mod steady;
 
 use std::sync::Arc;
 

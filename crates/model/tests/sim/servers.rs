@@ -24,7 +24,7 @@ fn queue(replicas: u32, slots: u32) -> Server {
 
 fn warmed(arrivals: Arrivals, server: Server) -> Scenario {
     let servers = vec![server];
-    Scenario { arrivals, servers, warm_up: 2_000, credit: Credit::Unlimited, ..Scenario::default() }
+    Scenario { arrivals, servers, warm_up: Some(2_000), credit: Credit::Unlimited, ..Scenario::default() }
 }
 
 fn simulation(spec: PlanSpec, law: Law, scenario: Scenario) -> Simulation {

@@ -17,7 +17,6 @@ use crate::keys::Scope;
 use crate::problem::{did_you_mean, quote};
 
 /// Jobs that are played before those that count, unless stated.
-const WARM_UP: u32 = 2_000;
 
 /// Reads `[scenario]`, of a file with these plans.
 pub(super) fn scenario(
@@ -26,7 +25,7 @@ pub(super) fn scenario(
     plans: &[PlanDraft<'_>],
 ) -> Option<Simulated> {
     let mut table = reader.table(entry, Scope::Scenario)?;
-    let mut scenario = Scenario { warm_up: WARM_UP.into(), ..Scenario::default() };
+    let mut scenario = Scenario { warm_up: None, ..Scenario::default() };
     if let Some(At { value, span }) = reader.read(&mut table, "arrivals", arrivals) {
         scenario.arrivals = value;
         if let Err(error) = Simulation::check(&scenario) {
@@ -40,7 +39,7 @@ pub(super) fn scenario(
         scenario.size = Some(sigma.value);
     }
     if let Some(jobs) = reader.read(&mut table, "warm_up", Reader::count) {
-        scenario.warm_up = jobs.value.into();
+        scenario.warm_up = Some(jobs.value.into());
     }
     let servers = table.take("server").map(|entry| named(reader, &entry)).unwrap_or_default();
     for entry in &servers {

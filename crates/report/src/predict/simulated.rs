@@ -11,6 +11,7 @@ use fantail_model::{Cancellation, Dependence, Figure, GroupedPlan, Law, Level, M
 
 use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
+use crate::number;
 use crate::simulate::{endless, is_coarse};
 
 /// Plays the same jobs of several simulations: all at once where there are threads, or [one after another](in_turn).
@@ -111,10 +112,15 @@ impl Simulated {
         let copies = plan.branches().iter().any(|branch| !branch.delays().is_empty());
         let plain = copies.then(|| simulation.without_copies());
         let simulations: Vec<&Simulation> = std::iter::once(&simulation).chain(&plain).collect();
-        let jobs = effort.jobs.unwrap_or_else(|| usual(simulation.jobs_interact(), plan.n()));
+        let jobs = effort.jobs.unwrap_or_else(|| usual(simulation.jobs_interact(), calls(&simulation)));
         let mut summaries = play(&simulations, 0..jobs).map_err(|error| error.to_string())?.into_iter();
         let mut next = || summaries.next().expect("there is one for each simulation");
-        Ok(Simulated { summary: next(), plain: plain.is_some().then(next), seed: effort.seed, assumptions })
+        let summary = next();
+        if let Some(share) = summary.piles_up() {
+            let share = number::percent(share);
+            return Err(format!("waits grow without end: {share} of the calls that come are there for good"));
+        }
+        Ok(Simulated { summary, plain: plain.is_some().then(next), seed: effort.seed, assumptions })
     }
 
     /// The same of like branches that are counted.
@@ -175,6 +181,12 @@ impl Simulated {
     pub(super) fn sends_copy(&self) -> Figure {
         share(self.summary.sends_copy())
     }
+}
+
+/// How many calls are made for each job that counts.
+fn calls(simulation: &Simulation) -> u32 {
+    let before = if simulation.jobs_interact() { simulation.warm_up() / Simulation::BLOCK } else { 0 };
+    simulation.plan().n().saturating_mul(1 + before as u32)
 }
 
 /// As many jobs of `n` calls as take about a second, but enough for figures that say something, unless those would take more than

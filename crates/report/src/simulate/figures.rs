@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use fantail_core::Time;
 use fantail_model::Level;
-use fantail_model::sim::{Arrivals, Estimate, Interval, Share, Summary};
+use fantail_model::sim::{Arrivals, Estimate, Interval, Share, Simulation, Summary};
 use fantail_planfile::Percentile;
 
 use crate::number;
@@ -55,6 +55,10 @@ pub struct Row {
     pub has_intervals: bool,
     /// Jobs before each block that do not count.
     pub warm_up: u64,
+    /// About how many it would take until the beginning is forgotten, where that is more.
+    pub remembers: Option<u64>,
+    /// The share of calls that are there for good, where more and more are: figures depend on how many jobs are played.
+    pub piles_up: Option<f64>,
     /// Whether jobs never returned of which some may have, had calls been played that take longer than [`Time`] counts.
     pub beyond_time: bool,
     /// Whether calls of a branch are mostly so short that it matters that times are whole nanoseconds.
@@ -119,7 +123,9 @@ impl Report {
             jobs: played.summary.jobs(),
             blocks: played.summary.blocks(),
             has_intervals: played.summary.has_intervals(),
-            warm_up: contender.simulation.scenario().warm_up,
+            warm_up: contender.simulation.warm_up(),
+            remembers: remembers(&contender.simulation),
+            piles_up: played.summary.piles_up(),
             beyond_time: played.summary.verdicts().never.count > 0
                 && contender.simulation.beyond_time() > 1e-9,
             is_coarse: contender.is_coarse,
@@ -134,6 +140,11 @@ impl Report {
             rows: contenders.iter().zip(played).map(row).collect(),
         }
     }
+}
+
+/// How many jobs it takes to forget the beginning, if they are more than are played.
+fn remembers(simulation: &Simulation) -> Option<u64> {
+    simulation.jobs_interact().then(|| simulation.remembers()).filter(|jobs| *jobs > simulation.warm_up())
 }
 
 /// What was played, on one line.

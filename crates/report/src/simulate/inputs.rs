@@ -203,11 +203,6 @@ impl Contender {
         let slots = |server: &Server| server.slots.map(|slots| u64::from(slots) * u64::from(server.replicas));
         self.simulation.scenario().servers.iter().map(move |server| (server, slots(server)))
     }
-
-    /// Whether every job ends, however long its calls take.
-    pub fn is_bounded(&self) -> bool {
-        !self.is_client && self.plan.branches().iter().all(|branch| branch.deadline.is_some())
-    }
 }
 
 /// The law of each branch.

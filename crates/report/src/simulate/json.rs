@@ -49,6 +49,9 @@ impl Serialize for Plan<'_> {
         map.serialize_entry("jobs", &row.jobs)?;
         map.serialize_entry("blocks", &row.blocks)?;
         map.serialize_entry("assumes", assumes(row))?;
+        map.serialize_entry("warm_up", &row.blocks.map(|_| row.warm_up))?;
+        map.serialize_entry("remembers", &row.remembers)?;
+        map.serialize_entry("piles_up", &row.piles_up)?;
         entries(row, &mut map, &|figure| finite(figure.value.ok()?))?;
         map.serialize_entry("intervals", &Intervals(row))?;
         map.serialize_entry("why_null", &why_null(row))?;
