@@ -15,7 +15,7 @@ use crate::special::normal_hazard;
 use crate::{Dependence, Law};
 
 /// So many jobs are drawn at once, where they are drawn in the order of their numbers.
-pub(super) const JOBS: usize = 8;
+pub(super) const JOBS: usize = 16;
 
 /// The draws of a seed, turned into what they stand for in a scenario.
 #[derive(Debug)]
@@ -206,29 +206,45 @@ fn gap_of(times: &[Time], place: u64) -> Time {
 /// Times of the first attempts of jobs, which are drawn for several at once: what comes of it is [`Luck::latency`].
 pub(super) struct Firsts {
     luck: Arc<Luck>,
-    /// The first job of those that are drawn; `None` before any was.
-    from: Option<u64>,
+    /// The first job of those that are drawn, and how many they are.
+    drawn: (u64, u64),
     /// By branch.
     times: Vec<[u64; JOBS]>,
+    /// So few jobs are asked for that each is drawn when it is.
+    few: bool,
 }
 
 impl Firsts {
-    pub(super) fn new(luck: Arc<Luck>) -> Firsts {
+    /// Of which about so many jobs will be asked for.
+    pub(super) fn new(luck: Arc<Luck>, jobs: u64) -> Firsts {
         let times = alloc::vec![[0; JOBS]; luck.of_branch.len()];
-        Firsts { luck, from: None, times }
+        Firsts { luck, drawn: (0, 0), times, few: jobs < JOBS as u64 / 4 }
     }
 
     /// Those of one job, in nanoseconds, by branch: quick where jobs come in the order of their numbers.
     pub(super) fn of(&mut self, job: u64) -> impl Iterator<Item = u64> {
-        let drawn = self.from.map(|from| job.wrapping_sub(from)).filter(|place| *place < JOBS as u64);
-        let place = drawn.unwrap_or_else(|| {
-            for (branch, pair) in (0..).step_by(2).zip(self.times.chunks_mut(2)) {
-                self.luck.latencies(Subject { branch, ..Subject::job(job) }, pair);
-            }
-            self.from = Some(job);
-            0
-        });
+        let (first, count) = self.drawn;
+        let mut place = job.wrapping_sub(first);
+        if place >= count {
+            self.draw(job);
+            place = 0;
+        }
         self.times.iter().map(move |times| times[place as usize])
+    }
+
+    fn draw(&mut self, job: u64) {
+        let subject = |branch| Subject { branch, ..Subject::job(job) };
+        if self.few {
+            for (branch, times) in (0..).zip(&mut self.times) {
+                times[0] = self.luck.latency(subject(branch)).as_nanos();
+            }
+            self.drawn = (job, 1);
+            return;
+        }
+        for (branch, pair) in (0..).step_by(2).zip(self.times.chunks_mut(2)) {
+            self.luck.latencies(subject(branch), pair);
+        }
+        self.drawn = (job, JOBS as u64);
     }
 }
 

@@ -56,7 +56,7 @@ impl Queued {
         let all = plan.k() == plan.n() && plan.branches().iter().all(waits_only);
         let open = scenario.arrivals.clients().is_none() && scenario.servers.iter().all(serves_all);
         (simulation.is_plain() && all && open).then(|| Queued {
-            firsts: Firsts::new(Arc::clone(luck)),
+            firsts: Firsts::new(Arc::clone(luck), u64::MAX),
             servers: Servers::new(Arc::clone(scenario)),
             calls: BinaryHeap::new(),
             most: 0,

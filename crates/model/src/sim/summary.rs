@@ -252,6 +252,7 @@ impl Summary {
     }
 
     /// Counts a job that returned after a time, and that attempts were busy for so long.
+    #[inline]
     pub(super) fn returned_after(&mut self, list: usize, elapsed: Time, busy: u64) {
         self.returns.push(list, elapsed);
         self.return_time.push(elapsed.as_nanos());

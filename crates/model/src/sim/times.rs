@@ -26,6 +26,7 @@ impl Times {
     }
 
     /// Adds a time to one of the three; [`Times::sort`] must follow before anything is read.
+    #[inline]
     pub(super) fn push(&mut self, list: usize, time: Time) {
         match &mut self.0 {
             Form::Kept(lists) => lists[list].push(time.as_nanos()),
@@ -133,6 +134,7 @@ impl Times {
     }
 
     /// Goes over to buckets when there are too many to keep.
+    #[inline]
     fn bound(&mut self) {
         if let Form::Kept(lists) = &self.0
             && lists.iter().map(Vec::len).sum::<usize>() > KEPT
@@ -141,6 +143,7 @@ impl Times {
         }
     }
 
+    #[cold]
     pub(super) fn count(&mut self) {
         if let Form::Kept(lists) = &self.0 {
             let mut counted: [Buckets; 3] = Default::default();

@@ -196,8 +196,8 @@ impl World {
             }
             self.begin(jobs);
             while !self.advance(u64::MAX)? {}
-        } else if let Some(direct) = Direct::new(&self.simulation) {
-            direct.run(self, jobs);
+        } else if let Some(direct) = Direct::new(&self.simulation, jobs.clone()) {
+            direct.run(self);
         } else {
             jobs.for_each(|number| self.play_alone(number));
         }
