@@ -410,7 +410,7 @@ fn predict_knows_that_jobs_meet_at_a_limiter() {
     write("[scenario]\nwarm_up = 10");
     assert_eq!(json(&["predict", file])["strategies"][0]["method"], "exact");
     write("[scenario]\narrivals = \"2/s\"");
-    let endless = "waits would grow without end: first attempts ask 200.0 % of the gate of limiter `l`";
+    let endless = "waits would grow without end: calls ask 200.0 % of the gate of limiter `l`";
     fails(&["predict", file], 1, endless);
 }
 
@@ -421,11 +421,11 @@ fn bars_in_names_break_no_table_of_markdown() {
     let plan = "[scenario]\narrivals = \"1/10s\"\n[scenario.server.\"x|y\"]\nslots = 1\n\
                 [plan.\"p|q\".branch.b]\nlatency = \"exponential:mean=1s\"\n";
     std::fs::write(&path, plan).unwrap();
-    let shown = |format| succeeds(&["simulate", path.to_str().unwrap(), "-j", "10001", "-f", format]);
+    let shown = |format| succeeds(&["simulate", path.to_str().unwrap(), "-j", "18000", "-f", format]);
     let (text, markdown) = (shown("text"), shown("md"));
     assert!(text.contains(" p|q\n") && text.contains("use of x|y") && !text.contains("\\|"), "{text}");
     assert!(markdown.contains("p\\|q") && markdown.contains("use of x\\|y"), "{markdown}");
-    // Two blocks, one of them of a single job, say next to nothing of a share; but it is one.
+    // Two blocks say next to nothing of a share; but it is one.
     let document: Value = serde_json::from_str(&shown("json")).unwrap();
     let ends = document["plans"][0]["intervals"]["utilisation"]["x|y"].as_array().unwrap().clone();
     assert!(ends.iter().all(|end| (0.0..=1.0).contains(&end.as_f64().unwrap())), "{ends:?}");
