@@ -229,8 +229,11 @@ impl Backfill {
                 let mut starting = pin!(self.start_due(&mut tries, &mut next_sweep));
                 tokio::select! {
                     started = &mut starting => Some(started),
-                    // What is claimed in the meantime is handed back too.
-                    () = &mut stop => timeout(STORE_PATIENCE, starting).await.ok().and(None),
+                    () = &mut stop => {
+                        // What is claimed in the meantime is handed back too.
+                        drop(timeout(STORE_PATIENCE, starting).await);
+                        None
+                    }
                 }
             };
             let wake_at = match started {
