@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use axum::response::Redirect;
 use axum::routing::get;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -82,6 +83,12 @@ pub(crate) fn router(pages: Vec<Page>) -> Router {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.extend(policy.map(|policy| (CONTENT_SECURITY_POLICY, policy)));
-        router.route(path, get(move || async move { (headers, body) }))
+        let router = router.route(path, get(move || async move { (headers, body) }));
+        // With a slash at its end what it asks for would be looked for below it.
+        if path == "/" {
+            return router;
+        }
+        let whole = Redirect::permanent(&format!("..{path}"));
+        router.route(&format!("{path}/"), get(move || async move { whole }))
     })
 }

@@ -55,6 +55,9 @@ impl LawError {
 impl fmt::Display for LawError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            LawError::OutOfRange { parameter, value, bound } if value.abs() >= 1e16 => {
+                write!(f, "{parameter}: got {value:e}, expected {bound}")
+            }
             LawError::OutOfRange { parameter, value, bound } => {
                 write!(f, "{parameter}: got {value}, expected {bound}")
             }

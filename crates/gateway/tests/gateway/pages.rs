@@ -32,6 +32,8 @@ async fn the_admin_port_shows_the_file_what_was_measured_and_pages_as_they_are()
     assert_eq!((lab.status, lab.text.as_str()), (StatusCode::OK, "<!doctype html>"));
     assert_eq!(lab.header("content-security-policy"), Some("default-src 'none'"));
     assert_eq!(lab.header("content-type"), Some("text/html; charset=utf-8"));
+    let slash = gateway.get_admin("/lab/").await;
+    assert_eq!((slash.status, slash.header("location")), (StatusCode::PERMANENT_REDIRECT, Some("../lab")));
     assert_eq!(gateway.get("/lab").await.status, StatusCode::NOT_FOUND, "the data port serves plans alone");
     assert_eq!(gateway.get_admin("/config").await.text, text);
 

@@ -37,8 +37,15 @@ export class Board {
     for (const entry of this.#entries) this.#seen.ask(entry.element, () => this.#begin(entry));
   }
 
+  /** Draws what an element shows of the scene again: more of it has come. */
+  again(element: Element): void {
+    const entry = this.#entries.find((entry) => entry.element === element);
+    if (entry) this.#seen.ask(element, () => this.#begin(entry));
+  }
+
   #begin(entry: Entry): void {
     if (!this.#scene) return;
+    this.#queue = this.#queue.filter((other) => other.entry !== entry);
     const piece = entry.draw(this.#scene);
     if (!piece) return;
     this.#queue.push({ entry, piece });

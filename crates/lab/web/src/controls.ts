@@ -39,14 +39,14 @@ type Change = (text: string, now: State) => Partial<State> | string;
 export class Controls {
   readonly #store: Store;
   readonly #model: Model;
-  readonly #commit: () => void;
+  readonly #commit: (by?: string) => void;
   /** What controls do not take, by the place where it is said. */
   readonly #refused = new Map<Element, string>();
   /** The control whose text is being changed. */
   #typed: Element | null = null;
 
   /** `commit` is called when a change is done, not while a slider is still being drawn. */
-  constructor(store: Store, model: Model, commit: () => void) {
+  constructor(store: Store, model: Model, commit: (by?: string) => void) {
     this.#store = store;
     this.#model = model;
     this.#commit = commit;
@@ -209,7 +209,7 @@ export class Controls {
       take();
       // What is not taken is not kept: the control goes back to what holds.
       this.show(this.#store.now);
-      this.#commit();
+      this.#commit(["range", "number"].includes(control.type) ? id : "");
     });
     control.addEventListener("blur", () => {
       if (this.#typed !== control) return;
@@ -272,7 +272,11 @@ function placeOf(state: State, { field, column, message }: Check["problems"][num
   return field === "required" || beyond ? "deadline" : "strategy";
 }
 
+/** What is less off than this is so by rounding alone. */
+const EXACT = 1e-9;
+
 function described(law: Law): string {
-  const fit = law.fit_error === null ? "" : `; fitted within ${percent(law.fit_error)}`;
+  const within = law.fit_error !== null && (law.fit_error < EXACT ? "exactly" : `within ${percent(law.fit_error)}`);
+  const fit = within ? `; fitted ${within}` : "";
   return `One call: median ${duration(law.p50_s)}, mean ${duration(law.mean_s)}, p99 ${duration(law.p99_s)}${fit}.`;
 }

@@ -11,6 +11,9 @@ const UNITS = ["ns", "us", "ms", "s", "min", "h"];
 /** So many bytes of a file are read at most. */
 const MOST_BYTES = 64 << 20;
 
+/** From so many bytes on it takes a while, so it is said before. */
+const LONG = 1 << 20;
+
 /** A law of more different latencies than these leaves some out. */
 const MOST_KEPT = 1_000;
 
@@ -40,7 +43,7 @@ export class Data {
     spellcheck: "false",
     placeholder: "p50=0.8s, p95=1.5s, p99=2.4s\nor numbers: 0.41 0.39 1.2 …\nor a table with a header",
   });
-  readonly #found = h("div", { "aria-live": "polite" });
+  readonly #found = h("div", { id: "data-found" });
   /** Of measured laws by their names; `null` where there are too few latencies for any. */
   readonly #percentiles = new Map<string, string | null>();
 
@@ -101,7 +104,12 @@ export class Data {
         `${file.name} has ${count(file.size, "byte", "bytes")}, expected at most ${count(MOST_BYTES, "byte", "bytes")}.`,
         true,
       );
-    this.#bytes(new Uint8Array(await file.arrayBuffer()));
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    if (bytes.length > LONG) {
+      this.#say("Reading …");
+      await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    }
+    this.#bytes(bytes);
   }
 
   #bytes(bytes: Uint8Array): void {
@@ -141,7 +149,10 @@ export class Data {
 
   #keep(column: number, unit: string, told: HTMLElement): void {
     const law = this.#model.keep(column, unit);
-    if (law instanceof Problem) return told.replaceChildren(h("p", { class: "error" }, law.text));
+    if (law instanceof Problem) {
+      announce(law.text, 200);
+      return told.replaceChildren(h("p", { class: "error" }, law.text));
+    }
     this.#percentiles.set(law.latency, law.percentiles);
     if (this.#store.now.law === law.latency) this.#store.again();
     this.#use(law.latency);
@@ -183,6 +194,7 @@ export class Data {
   }
 
   #say(text: string, wrong = false): void {
+    announce(text, 200);
     this.#found.replaceChildren(h("p", { class: wrong ? "error" : "" }, text));
   }
 }

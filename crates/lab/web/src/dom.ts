@@ -50,6 +50,17 @@ export function still(): boolean {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
+/** Puts `parts` in the place of what `host` holds; what had the focus keeps it, known by its `data-key` or label. */
+export function replace(host: Element, ...parts: Node[]): void {
+  const key = (element: Element | null): string | null =>
+    element && (element.getAttribute("data-key") ?? element.getAttribute("aria-label"));
+  const held = host.contains(document.activeElement) ? key(document.activeElement) : null;
+  host.replaceChildren(...parts);
+  if (held === null) return;
+  const all = [...host.querySelectorAll<HTMLElement>("[data-key], [aria-label]")];
+  all.find((element) => key(element) === held)?.focus({ preventScroll: true });
+}
+
 /** Offers `text` as a file. */
 export function save(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));

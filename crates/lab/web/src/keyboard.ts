@@ -6,6 +6,8 @@ export interface Command {
   /** The key, as `KeyboardEvent.key` says it. */
   readonly key: string;
   readonly says: string;
+  /** Done again and again while the key is held. */
+  readonly repeats?: boolean;
   readonly act: () => void;
 }
 
@@ -25,18 +27,20 @@ export class Keyboard {
   }
 
   #press(event: KeyboardEvent): void {
-    if (!this.#on || event.ctrlKey || event.metaKey || event.altKey || this.#dialog.open || takesText(event.target))
-      return;
+    if (!this.#on || held(event) || this.#dialog.open || takesText(event.target)) return;
     if (
       event.key === " " &&
       event.target instanceof Element &&
       event.target.closest("button, a, summary, input, select")
     )
       return;
-    const command = this.#commands.find((command) => command.key === event.key);
+    // A letter is told by Shift, whatever Caps Lock says.
+    const letter = /^[a-z]$/i.test(event.key);
+    const key = !letter ? event.key : event.shiftKey ? event.key.toUpperCase() : event.key.toLowerCase();
+    const command = this.#commands.find((command) => command.key === key);
     if (!command) return;
     event.preventDefault();
-    command.act();
+    if (!event.repeat || command.repeats) command.act();
   }
 
   #open(): void {
@@ -76,6 +80,11 @@ export class Keyboard {
     }
     announce(on ? "Keys on" : "Keys off", 0);
   }
+}
+
+/** Whether a modifier makes the key another one's; brackets need Alt, or Ctrl and Alt for AltGr, on many keyboards. */
+function held({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
+  return metaKey || ("[]".includes(key) ? ctrlKey && !altKey : ctrlKey || altKey);
 }
 
 function remembered(): boolean {

@@ -7,14 +7,14 @@ import { Told } from "./copied.ts";
 import { announce, byId } from "./dom.ts";
 import { command, ready } from "./glue.ts";
 import { how } from "./how.ts";
-import { whenIdle } from "./idle.ts";
+import { type Work, whenIdle } from "./idle.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Model, Problem } from "./model.ts";
 import { Readouts, type Row } from "./readouts.ts";
 import { served } from "./served.ts";
 import { Stage } from "./stage.ts";
 import { DEFAULTS, type Kind, type State, Store, words } from "./state.ts";
-import { duration } from "./text.ts";
+import { count, duration } from "./text.ts";
 import { theme } from "./theme.ts";
 import { BATCH, Trials } from "./trials.ts";
 import { tries } from "./tries.ts";
@@ -36,14 +36,21 @@ const model = new Model();
 const refused: Refusal[] = [];
 const store = new Store(fromHash(isState(location.hash) ? location.hash : "", refused));
 const address = new Address(store, (refused) => controls.refuse(refused));
-const commit = (): void => address.keep();
+const commit = (by?: string): void => address.keep("push", by);
 const choose = (kind: Kind): void => {
   store.set({ kind });
   commit();
 };
 
+/** How long figures beside those looked at may hold up the page, in milliseconds; the others come when it is idle. */
+const AT_ONCE = 12;
+
+let later: Work | null = null;
+
+/** What was said of the figures last. */
+let said = "";
 const readouts = new Readouts(byId("readouts"), choose);
-showFigures((line) => line.current);
+showFigures();
 performance.mark("first-figure");
 
 const controls = new Controls(store, model, commit);
@@ -56,7 +63,10 @@ const trials = new Trials(model, (progress) => {
   readouts.simulate(progress);
   for (const id of ["run-many", "run-million"]) byId<HTMLButtonElement>(id).disabled = trials.why !== "";
   byId("run-million").textContent = progress.busy && progress.asked > 100 * BATCH ? "Stop" : "×1,000,000";
-  if (!progress.busy || progress.all) tail.draw(scene());
+  const { all, busy } = progress;
+  if (!busy || all) board.again(tail.figure.element);
+  if (!busy && all && all.jobs > BATCH)
+    announce(`${count(all.jobs, "run", "runs")}: p50 ${duration(all.quantiles_s["p50"])}, p99 ${duration(all.quantiles_s["p99"])}`);
 });
 const board = new Board();
 const data = new Data(byId("data-view"), store, model, commit);
@@ -67,23 +77,41 @@ function scene(): Scene {
   return { state: store.now, model, lines: all, current, trials };
 }
 
-/** The exact figures of the lines that are asked for; everything else may come later. */
-function showFigures(asked: (line: Line) => boolean = () => true): void {
-  const rows = lines(store.now).map(
-    (line): Row => ({ ...line, predicted: asked(line) ? model.predict(line.words) : null }),
-  );
-  readouts.show(rows);
+/** The exact figures: of the line that is looked at, and of those beside it for which there is time until `end`. */
+function showFigures(end = 0): void {
+  const all = lines(store.now);
+  const found = new Map<Line, Row["predicted"]>();
+  const predict = (line: Line): unknown => found.set(line, model.predict(line.words));
+  const show = (): Row[] => {
+    const rows = all.map((line): Row => ({ ...line, predicted: found.get(line) ?? null }));
+    readouts.show(rows);
+    return rows;
+  };
+  all.filter((line) => line.current).forEach(predict);
+  for (const line of all) if (!found.has(line) && performance.now() < end) predict(line);
+  const rows = show();
+  const left = all.filter((line) => !found.has(line));
+  later?.cancel();
+  later = null;
+  const piece = (): boolean => {
+    const line = left.shift();
+    if (line) predict(line);
+    return left.length === 0;
+  };
+  if (left.length > 0) later = whenIdle(piece, show);
   const current = rows.find((row) => row.current);
   if (!current?.predicted || current.predicted instanceof Problem) return;
   const { p50, p99 } = current.predicted.quantiles_s;
-  announce(`${current.name}: p50 ${duration(p50)}, p99 ${duration(p99)}`);
+  const text = `${current.name}: p50 ${duration(p50)}, p99 ${duration(p99)}`;
+  if (text !== said) announce(text);
+  said = text;
 }
 
 let played = "";
 
 function show(): void {
   const { state, current } = scene();
-  showFigures();
+  showFigures(performance.now() + AT_ONCE);
   stage.show(current);
   const of = { ...current.words, seed: state.seed };
   if (JSON.stringify(of) !== played || trials.why) {
@@ -91,6 +119,7 @@ function show(): void {
     trials.begin(of);
   }
   board.show(scene());
+  byId("paper").textContent = command(JSON.stringify(current.words));
   document.title = `${current.name}, n ${state.n} – fantail lab`;
   const pinned = state.pin !== "";
   byId("pin").setAttribute("aria-pressed", String(pinned));
@@ -157,6 +186,7 @@ const simulate = (): void => {
 };
 const pin = (): void => {
   const { pin, ...rest } = store.now;
+  announce(pin ? "Unpinned" : `Pinned as A: ${scene().current.name}`, 0);
   store.set({ pin: pin ? "" : toHash({ ...rest, pin: "" }) || "strategy=all" });
   commit();
 };
@@ -171,10 +201,10 @@ const go = (state: State): void => {
   commit();
 };
 const change =
-  (patch: (state: State) => Partial<State>): (() => void) =>
+  (patch: (state: State) => Partial<State>, by?: string): (() => void) =>
   () => {
     store.set(patch(store.now));
-    commit();
+    commit(by);
   };
 
 function buttons(): void {
@@ -192,7 +222,8 @@ function buttons(): void {
     anchor.addEventListener("click", (event) => {
       event.preventDefault();
       const target = byId(anchor.hash.slice(1));
-      target.scrollIntoView();
+      // At once: what is passed on the way would be drawn, and move what comes after it.
+      target.scrollIntoView({ behavior: "instant" });
       target.tabIndex = -1;
       target.focus({ preventScroll: true });
     });
@@ -212,16 +243,16 @@ function keys(): void {
   new Keyboard([
     ...kinds,
     { key: " ", says: "Run, pause, go on", act: () => stage.run() },
-    { key: "s", says: "Step", act: () => stage.step() },
+    { key: "s", says: "Step", repeats: true, act: () => stage.step() },
     { key: "r", says: "Reset", act: reset },
     { key: "m", says: "Run ×1,000", act: () => trials.more(BATCH) },
     { key: "M", says: "Run ×1,000,000, or stop", act: million },
-    { key: "+", says: "One worker more", act: change(({ n }) => ({ n: Math.min(1_000, n + 1) })) },
-    { key: "-", says: "One worker less", act: change(({ n }) => ({ n: Math.max(1, n - 1) })) },
-    { key: ".", says: "k one more", act: change(({ k, n }) => ({ k: Math.min(n, k + 1), kind: "first" })) },
-    { key: ",", says: "k one less", act: change(({ k, n }) => ({ k: Math.max(1, Math.min(k, n) - 1), kind: "first" })) },
-    { key: "]", says: "Sigma more", act: sigma(0.05) },
-    { key: "[", says: "Sigma less", act: sigma(-0.05) },
+    { key: "+", says: "One worker more", repeats: true, act: change(({ n }) => ({ n: Math.min(1_000, n + 1) }), "+") },
+    { key: "-", says: "One worker less", repeats: true, act: change(({ n }) => ({ n: Math.max(1, n - 1) }), "-") },
+    { key: ".", says: "k one more", repeats: true, act: change(({ k, n }) => ({ k: Math.min(n, k + 1), kind: "first" }), ".") },
+    { key: ",", says: "k one less", repeats: true, act: change(({ k, n }) => ({ k: Math.max(1, Math.min(k, n) - 1), kind: "first" }), ",") },
+    { key: "]", says: "Sigma more", repeats: true, act: sigma(0.05) },
+    { key: "[", says: "Sigma less", repeats: true, act: sigma(-0.05) },
     { key: "x", says: "Another seed", act: change(({ seed }) => ({ seed: seed + 1, job: 0 })) },
     { key: "p", says: "Pin as A, unpin", act: pin },
     { key: "l", says: "Copy link", act: link },

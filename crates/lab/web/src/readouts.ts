@@ -1,6 +1,6 @@
 // The figures of the plan that is looked at, and of those beside it.
 
-import { h } from "./dom.ts";
+import { h, replace } from "./dom.ts";
 import type { Predicted, Simulated } from "./face.ts";
 import type { Hue } from "./look.ts";
 import { Problem } from "./model.ts";
@@ -47,7 +47,7 @@ export class Readouts {
     if (predicted instanceof Problem) parts.push(h("p", { class: "refused" }, predicted.text));
     else parts.push(headline(current, predicted), chips(predicted), ...earlier(predicted));
     parts.push(this.#comparison(rows));
-    this.#exact.replaceChildren(...parts);
+    replace(this.#exact, ...parts);
   }
 
   /** What runs say, and how far that may be from the exact figures. */
@@ -68,7 +68,8 @@ export class Readouts {
     if (last) body.append(simulatedRow(last, `the last ${whole(BATCH)}`, "batch"));
     const bar = h("progress", { max: asked, value: all.jobs, "aria-label": "Runs played" });
     bar.hidden = !busy;
-    this.#simulated.replaceChildren(
+    replace(
+      this.#simulated,
       h(
         "div",
         { class: "scroll", tabindex: 0, role: "region", "aria-label": "Simulated figures" },
@@ -122,7 +123,7 @@ export class Readouts {
     if (kind === null) return h("th", { scope: "row" }, swatch, row.name);
     const button = h(
       "button",
-      { type: "button", class: "plain", "aria-pressed": row.current ? "true" : "false" },
+      { type: "button", class: "plain", "data-key": kind, "aria-pressed": row.current ? "true" : "false" },
       swatch,
       row.name,
     );

@@ -1,6 +1,6 @@
 // Opened at a gateway: its plans, what was predicted of them, and what was measured since it started.
 
-import { h } from "./dom.ts";
+import { h, replace } from "./dom.ts";
 import type { Predicted } from "./face.ts";
 import { type Model, Problem, type Story } from "./model.ts";
 import { count, duration, percent } from "./text.ts";
@@ -34,14 +34,24 @@ export async function served(host: HTMLElement, model: Model): Promise<void> {
   };
   const first = await ask().catch(() => null);
   if (!first) return;
+  const silent = h("p", { class: "error", role: "status" });
+  const shown = h("div");
+  host.append(shown, silent);
   host.hidden = false;
-  show(host, model, first);
+  show(shown, model, first);
+  let last = new Date();
   setInterval(() => {
     if (document.visibilityState !== "visible") return;
-    ask().then(
-      (next) => next && show(host, model, next),
-      () => {},
-    );
+    ask()
+      .catch(() => null)
+      .then((next) => {
+        if (next) {
+          show(shown, model, next);
+          last = new Date();
+        }
+        const text = next ? "" : `No answer since ${last.toLocaleTimeString("en-GB")}: what is shown is of then.`;
+        if (silent.textContent !== text) silent.textContent = text;
+      });
   }, EVERY_MS);
 }
 
@@ -69,8 +79,9 @@ function show(host: HTMLElement, model: Model, { file, since_s, plans }: Served)
   const head = ["Plan", ...QUANTILES, "complete", "partial", "failed"].map((name) =>
     h("th", { scope: "col" }, name),
   );
-  host.replaceChildren(
-    h("h2", { class: "quiet" }, `Served from ${file.name}, for ${duration(since_s)}`),
+  replace(
+    host,
+    h("h2", { class: "quiet" }, "Served from ", h("span", { class: "as-is" }, file.name), `, for ${duration(since_s)}`),
     h(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": "Predicted and measured" },

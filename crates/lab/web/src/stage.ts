@@ -17,9 +17,9 @@ export class Stage {
   readonly #keep: () => void;
   readonly #playback = new Playback((now, phase) => this.#show(now, phase));
   readonly #figure = h("figure", { id: "figure-job" });
-  readonly #legend = h("div");
+  readonly #legend = h("div", { class: "legend-host" });
   readonly #plot = h("div", { class: "plot" });
-  readonly #told = h("output", { class: "reading", id: "job-told" });
+  readonly #told = h("p", { class: "reading", id: "job-told" });
   readonly #twin = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table: One job" });
   readonly #details = h("details", { class: "twin" }, h("summary", {}, "Table"), this.#twin);
   #line: Line | null = null;
@@ -73,6 +73,8 @@ export class Stage {
       this.#runner = runner instanceof Problem ? null : runner;
       this.#why = runner instanceof Problem ? runner.brief : "it takes longer than time counts";
     }
+    // The same run under another plan is another one to play.
+    this.#fresh = true;
     this.#line = line;
     this.#of = of;
     this.#shown = shown;
@@ -143,10 +145,10 @@ export class Stage {
     const button = byId("run");
     const label = { running: "Pause", paused: "Go on", over: "Run" }[phase];
     if (button.textContent !== label) button.textContent = label;
-    if (phase !== "over" || !this.#job) return;
-    const text = sentence(this.#job.lanes);
+    if (!this.#job) return;
+    const text = phase === "over" ? sentence(this.#job.lanes) : `Run ${this.#job.lanes.job + 1} …`;
     if (this.#told.textContent === text) return;
     this.#told.textContent = text;
-    if (!this.#fresh) announce(text);
+    if (!this.#fresh && phase === "over") announce(text);
   }
 }

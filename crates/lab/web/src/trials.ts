@@ -115,28 +115,39 @@ export class Trials {
       this.#rate = Math.max(this.#rate, jobs / took);
       this.#pace = Math.max(1, Math.min(MOST_AT_ONCE, Math.round(this.#rate * PIECE_MS)));
       this.#done = done;
-      if (performance.now() - told > 400) {
+      if (performance.now() - told > 400 && this.#done < this.#asked) {
         told = performance.now();
         this.#read();
       }
       return this.#done >= this.#asked;
     };
     this.#work = whenIdle(piece, () => {
-      this.#work = null;
       performance.measure("runs", { start: 0, duration: busy });
       this.#batch();
-      this.#read();
     });
   }
 
   /** The last thousand by themselves, if there were others before. */
   #batch(): void {
-    if (!this.#words || this.#done <= BATCH) return;
-    const runs = this.#model.runner(this.#words, this.#done - BATCH);
-    if (runs instanceof Problem) return;
-    play(runs, BATCH);
-    this.#last = report(runs)?.plans[0] ?? null;
-    runs.free();
+    const runs = this.#words && this.#done > BATCH ? this.#model.runner(this.#words, this.#done - BATCH) : null;
+    if (!runs || runs instanceof Problem) return this.#finish();
+    let played = 0;
+    const piece = (): boolean => {
+      const done = play(runs, Math.min(this.#pace, BATCH - played));
+      played = typeof done === "number" ? done : BATCH;
+      return played >= BATCH;
+    };
+    this.#work = whenIdle(piece, () => {
+      this.#last = report(runs)?.plans[0] ?? null;
+      runs.free();
+      this.#finish();
+    });
+  }
+
+  #finish(): void {
+    this.#work = null;
+    if (this.#asked > this.#done) this.#start();
+    this.#read();
   }
 
   #read(): void {

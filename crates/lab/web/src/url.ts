@@ -84,14 +84,21 @@ function fromStrategy(text: string): Partial<State> {
   return { kind: "own", own: text };
 }
 
+/** Steps of a control that follow each other this soon are one change. */
+const STEPS_MS = 1_000;
+
 /** Keeps address and state together; `Back` goes to what was looked at before. */
 export class Address {
   readonly #store: Store;
+  /** What the present entry is of, and since when. */
+  #by = "";
+  #at = 0;
 
   /** `refuse` is told what an address says in vain. */
   constructor(store: Store, refuse: (refused: readonly Refusal[]) => void) {
     this.#store = store;
     addEventListener("popstate", () => {
+      this.#by = "";
       if (!isState(location.hash)) return;
       const refused: Refusal[] = [];
       store.set(fromHash(location.hash, refused));
@@ -99,12 +106,15 @@ export class Address {
     });
   }
 
-  /** Puts the state into the address: as a new entry, or in place of the present one. */
-  keep(how: "push" | "replace" = "push"): void {
+  /** Puts the state into the address: as a new entry, or in place of the present one, as the next step of the same control. */
+  keep(how: "push" | "replace" = "push", by = ""): void {
+    const follows = by !== "" && by === this.#by && performance.now() - this.#at < STEPS_MS;
+    this.#by = by;
+    this.#at = performance.now();
     const hash = toHash(this.#store.now);
     const url = hash ? `#${hash}` : location.pathname + location.search;
     if (`#${hash}` === location.hash || (hash === "" && !isState(location.hash))) return;
-    if (how === "push") history.pushState(null, "", url);
+    if (how === "push" && !follows) history.pushState(null, "", url);
     else history.replaceState(null, "", url);
   }
 }

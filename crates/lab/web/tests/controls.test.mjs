@@ -236,6 +236,70 @@ test("Back goes to what was looked at before", async () => {
   await page.close();
 });
 
+test("steps of one control are one entry, and a held key or Caps Lock does not what nobody meant", async () => {
+  const page = await browser.page();
+  await page.focus("#sigma-slide");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("ArrowRight");
+  await settled(page, "sigma=0.8");
+  await page.goBack();
+  await frame(page);
+  assert.equal(await page.inputValue("#sigma"), "0.6");
+  const press = (key, more = {}) =>
+    page.evaluate(
+      ([key, more]) => void document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more })),
+      [key, more],
+    );
+  await press("]", { ctrlKey: true, altKey: true, modifierAltGraph: true });
+  await settled(page, "sigma=0.65");
+  await press("3", { ctrlKey: true, altKey: true });
+  await press("p");
+  await settled(page, "pin=");
+  for (let i = 0; i < 3; i++) await press("p", { repeat: true });
+  await frame(page);
+  assert.equal(await page.textContent("#pin"), "Unpin A");
+  assert.ok(await page.isChecked("input[value=all]"));
+  await press("M");
+  await page.waitForFunction(() => document.querySelector("#simulated")?.textContent.includes("2,000 runs"));
+  await page.close();
+});
+
+test("the focus stays where it is when figures come anew", async () => {
+  const page = await browser.page();
+  await page.focus("table.compare button:has-text('hedge:p95')");
+  await page.keyboard.press("Enter");
+  await settled(page, "strategy=hedge");
+  const focused = () => page.evaluate(() => document.activeElement.textContent);
+  assert.equal(await focused(), "hedge:p95");
+  await page.waitForSelector("#simulated .scroll");
+  await page.focus("#simulated .scroll");
+  await page.keyboard.press("m");
+  await page.waitForFunction(() => document.querySelector("#simulated")?.textContent.includes("2,000 runs"));
+  assert.match(await focused(), /^Simulated/);
+  await page.close();
+});
+
+test("a run says how it ended when it has, and the same run is played under another plan", async () => {
+  const page = await browser.page();
+  const told = () => page.textContent("#job-told");
+  await page.selectOption("#speed", "0.25");
+  await page.click("#run");
+  await page.waitForFunction(() => document.querySelector("#run").textContent === "Pause");
+  assert.equal(await told(), "Run 1 …");
+  await page.click("#run");
+  await page.keyboard.press("+");
+  await settled(page, "n=9");
+  await page.click("#step");
+  assert.equal(await told(), "Run 1 …");
+  await page.keyboard.press("3");
+  await settled(page, "strategy=hedge");
+  await page.selectOption("#speed", "5");
+  await page.click("#run");
+  await page.waitForFunction(() => document.querySelector("#run").textContent === "Run");
+  assert.match(await told(), /^Run 1: complete/);
+  assert.doesNotMatch(await page.evaluate(() => location.hash), /job=/);
+  await page.close();
+});
+
 test("run, pause, step and reset play one job after the other", async () => {
   const page = await browser.page("strategy=hedge&n=16");
   await page.selectOption("#speed", "0.25");
@@ -271,9 +335,9 @@ test("a million runs leave the page able to answer, and can be stopped", async (
   await page.keyboard.press("3");
   await settled(page, "strategy=hedge");
   assert.equal(await shown(page, "exact-p99"), "4.40 s");
-  await page.keyboard.press("M");
+  await page.keyboard.press("Shift+M");
   await page.waitForFunction(() => document.querySelector("#run-million").textContent === "Stop");
-  await page.keyboard.press("M");
+  await page.keyboard.press("Shift+M");
   await page.waitForFunction(() => document.querySelector("#run-million").textContent !== "Stop");
   assert.ok((await page.$eval("#simulated-p50", (data) => Number(data.value))) > 0);
   await page.close();

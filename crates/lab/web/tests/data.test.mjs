@@ -53,7 +53,7 @@ test("the same latencies are the same law after a reload, and others are another
 
 test("what is pasted is understood, or refused with what was expected", async () => {
   const page = await browser.page();
-  const law = async () => [await page.inputValue("#law"), await page.textContent("#data-view > [aria-live]")];
+  const law = async () => [await page.inputValue("#law"), await page.textContent("#data-found")];
   for (const [text, expected] of [
     ["120 ms\n340 ms\n1.2 s\n", /3 latencies, from 120 ms to 1\.20 s/],
     ["p50: 0.8s, p95: 1.5s", "p50=0.8s,p95=1.5s"],

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { Browser, PAGE, frame, settled, shown } from "./page.mjs";
+import { Browser, PAGE, copied, frame, settled, shown } from "./page.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -177,7 +177,7 @@ test("what is pinned stays beside what is looked at", async () => {
   await page.keyboard.press("3");
   await settled(page, "strategy=hedge");
   assert.equal(await page.locator("table.compare tr").last().locator("th").textContent(), "A: first:6");
-  assert.equal((await page.locator("#figure-returned .series.h-pinned").count()) > 0, true);
+  await page.waitForSelector("#figure-returned .series.h-pinned", { state: "attached" });
   await page.close();
 });
 
@@ -195,6 +195,72 @@ test("what changes is said to those who listen", async () => {
   await page.waitForFunction(
     () => document.querySelector("#live").textContent === "hedge:p95: p50 2.30 s, p99 4.40 s",
   );
+  await page.close();
+});
+
+test("one place speaks, and says what came of runs and pins", async () => {
+  const page = await browser.page();
+  await whole(page);
+  const speaking = await page.$$eval("output, [aria-live], [role=status]", (all) => all.map(({ id, className }) => id || className));
+  assert.deepEqual(speaking, ["answer", "answer", "answer", "live"]);
+  const live = (text) => page.waitForFunction((text) => document.querySelector("#live").textContent.startsWith(text), text);
+  await page.keyboard.press("p");
+  await live("Pinned as A: all");
+  await page.keyboard.press("m");
+  await live("2,000 runs: p50 2.");
+  await page.close();
+});
+
+test("what is copied is said where it can be seen, and shown where it can’t be copied", async () => {
+  const page = await browser.page();
+  await copied(page, "link");
+  assert.equal(await page.textContent("#copy-told"), "Link copied");
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = async () => Promise.reject(new Error("no"));
+    document.execCommand = () => false;
+  });
+  await page.click("#copy-predict");
+  await frame(page);
+  assert.match(await page.inputValue("#copy-told input"), /^fantail predict -n 8 /);
+  assert.match(await page.evaluate(() => getSelection().toString()), /^fantail predict -n 8 /);
+  await page.close();
+});
+
+for (const width of [320, 1440]) {
+  test(`links of the head lead where they say at ${width} px, and pictures come without moving what is read`, async () => {
+    const page = await browser.page();
+    await page.setViewportSize({ width, height: 800 });
+    for (const id of ["barrier", "data", "calls", "curves"]) {
+      await page.click(`nav a[href="#${id}"]`);
+      await page.waitForTimeout(1_500);
+      const top = await page.$eval(`#${id}`, (section) => section.getBoundingClientRect().top);
+      assert.ok(top > -60 && top < 160, `#${id} at ${top}`);
+      if (width === 320) await page.evaluate(() => scrollTo(0, 0));
+    }
+    await page.close();
+  });
+}
+
+test("paper says what its figures are of", async () => {
+  const page = await browser.page("strategy=hedge&n=16");
+  assert.equal(await page.isVisible("#paper"), false);
+  await page.emulateMedia({ media: "print" });
+  assert.match(await page.innerText("#paper"), /-n 16 --latency lognormal:median=1s,sigma=0\.6 --strategy hedge:p95/);
+  await page.close();
+});
+
+test("names that are long do not stick out of their pictures", async () => {
+  const pin = "n%3D12%26latency%3D0.95*lognormal:median%253D0.8s,sigma%253D0.1%257C0.05*pareto:xm%253D1.64s,alpha%253D2.66";
+  const page = await browser.page(`strategy=hedge&pin=${pin}`);
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await whole(page);
+  const out = await page.$$eval("svg.chart text", (all) =>
+    all.flatMap((text) => {
+      const [inner, outer] = [text.getBoundingClientRect(), text.closest("svg").getBoundingClientRect()];
+      return inner.width && (inner.left < outer.left - 1 || inner.right > outer.right + 1) ? [text.textContent] : [];
+    }),
+  );
+  assert.deepEqual(out, []);
   await page.close();
 });
 

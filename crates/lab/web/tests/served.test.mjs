@@ -40,7 +40,11 @@ async function serve(says) {
     answer.end(page ? readFileSync(PAGE) : JSON.stringify(says));
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return { address: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
+  return { address: `http://127.0.0.1:${server.address().port}/`, close: () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
 }
 
 let browser;
@@ -73,6 +77,23 @@ test("at a gateway it shows what was measured beside what is predicted of the pl
   ]);
   await page.close();
   close();
+});
+
+test("a gateway that does not answer any more is said to, and its table keeps the focus", async () => {
+  const { address, close } = await serve(MEASURED);
+  const page = await browser.page("", address);
+  await page.waitForSelector("#served table");
+  await page.evaluate(() => {
+    document.querySelector("#served .scroll").focus();
+    globalThis.old = document.querySelector("#served table");
+  });
+  await page.waitForFunction(() => !globalThis.old.isConnected);
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Predicted and measured");
+  close();
+  await page.waitForFunction(() => /^No answer since \d\d:\d\d:\d\d/.test(document.querySelector("#served .error").textContent));
+  // The browser itself writes down that nobody answered.
+  browser.errors = browser.errors.filter((text) => !text.includes("ERR_CONNECTION_REFUSED") && !text.includes("ERR_EMPTY"));
+  await page.close();
 });
 
 test("at a server without plans it shows none", async () => {

@@ -54,6 +54,10 @@ export interface Frame {
 
 const LETTER = 6.6;
 
+/** A name that takes so many letters at most: what it begins with says most. */
+export const short = (name: string, most: number): string =>
+  name.length > most ? `${name.slice(0, Math.max(1, Math.floor(most) - 1))}…` : name;
+
 /** The chart as a picture of this size, in pixels. */
 export function draw(chart: Chart, width: number, height: number): { svg: SVGSVGElement; frame: Frame } {
   const across = chart.turned ? chart.valueAxis : chart.gridAxis;
@@ -119,7 +123,7 @@ function axes(across: Axis, up: Axis, upTicks: readonly number[], frame: Frame):
     group.append(s("line", { x1: left, x2: right, y1: y, y2: y, class: "grid" }));
     group.append(s("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, up.tick(value)));
   }
-  const widest = Math.max(across.tick(across.to).length, across.tick(across.from).length, 5);
+  const widest = Math.min(7, Math.max(across.tick(across.to).length, across.tick(across.from).length, 5));
   let edge = -Infinity;
   for (const value of ticks(across, Math.max(2, Math.floor((right - left) / (widest * LETTER + 18))))) {
     const x = left + place(across, value) * (right - left);
@@ -202,7 +206,7 @@ function names(chart: Chart, frame: Frame): SVGElement[] {
     edge = Math.min(y, edge - 13);
     return edge < frame.top - 12
       ? []
-      : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, column.name);
+      : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, short(column.name, (frame.right - frame.left) / LETTER));
   });
 }
 

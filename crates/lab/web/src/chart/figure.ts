@@ -17,10 +17,10 @@ export class Figure {
   readonly element: HTMLElement;
   readonly #height: number;
   readonly #plot = h("div", { class: "plot" });
-  readonly #legend = h("div");
+  readonly #legend = h("div", { class: "legend-host" });
   readonly #note: HTMLElement;
   readonly #slider: HTMLInputElement;
-  readonly #reading = h("output", { class: "reading" });
+  readonly #reading = h("p", { class: "reading" });
   readonly #twin = h("div", { class: "scroll", tabindex: 0, role: "region" });
   readonly #details: HTMLDetailsElement;
   #chart: Chart | null = null;

@@ -25,7 +25,7 @@ const along =
 const SPECS: readonly Spec[] = [
   {
     name: "density",
-    title: "One call is skewed",
+    title: "One call",
     note: "How likely each time is. A normal of the same mean and deviation, where there is one, is dashed; what it has below zero can’t be. Where mode, median and mean lie apart there is no one typical latency.",
     view: "pdf",
     call: "one call",

@@ -22,18 +22,17 @@ export class Growth implements View {
     const beside = lines.filter((line) => line.current || line.hue === "all" || line.hue === "pinned");
     const found = beside.map((line) => ({ line, p50: BRANCHES.map(() => NaN), p99: BRANCHES.map(() => NaN) }));
     let why = "";
-    let i = 0;
+    let next = 0;
     return () => {
-      for (const { line, p50, p99 } of found) {
-        const predicted = model.predict(withBranches(line.words, BRANCHES[i] ?? 1));
-        if (predicted instanceof Problem) {
-          why = predicted.brief;
-          continue;
-        }
+      const i = Math.floor(next / found.length);
+      const { line, p50, p99 } = found[next++ % found.length]!;
+      const predicted = model.predict(withBranches(line.words, BRANCHES[i] ?? 1));
+      if (predicted instanceof Problem) why = predicted.brief;
+      else {
         p50[i] = predicted.quantiles_s.p50 ?? NaN;
         p99[i] = predicted.quantiles_s.p99 ?? NaN;
       }
-      if (++i < BRANCHES.length) return false;
+      if (next < found.length * BRANCHES.length) return false;
       if (why && found.every(({ p99 }) => p99.every(Number.isNaN))) {
         this.figure.none(why);
         return true;

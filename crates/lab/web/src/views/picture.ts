@@ -65,5 +65,5 @@ function axis({ label, scale, unit, from, to }: PictureAxis): Axis {
     share: nines ? [returned, returned] : [portion, percent],
     number: [(value: number) => (value >= 1_000 ? whole(value) : String(value)), significant],
   }[unit] as [(value: number) => string, (value: number) => string];
-  return { kind: scale, label, from, to, tick: write, format, ...(unit === "time" && { unit: "s" }) };
+  return { kind: scale, label, from, to, tick: write, format, ...(unit === "time" ? { unit: "s" } : label.endsWith("per second") && { unit: "per_s" }) };
 }

@@ -1,6 +1,7 @@
 // What copies cost: requests and busy time beyond those of the same plan without them.
 
 import { h, s } from "../dom.ts";
+import { short } from "../chart/draw.ts";
 import { Problem } from "../model.ts";
 import { change, percent } from "../text.ts";
 import { files, quoted } from "../chart/twin.ts";
@@ -12,6 +13,9 @@ interface Price {
   readonly busy: number | null;
   readonly copy: number | null;
 }
+
+/** How wide a letter of a bold name is, in pixels. */
+const BOLD = 7.6;
 
 /** Bars of two prices for each strategy. */
 export class Prices {
@@ -51,13 +55,22 @@ export class Prices {
     new ResizeObserver(() => this.#redraw()).observe(this.#plot);
   }
 
-  draw(scene: Scene): void {
-    this.#prices = scene.lines.flatMap((line) => {
-      const predicted = scene.model.predict(line.words);
-      return predicted instanceof Problem
-        ? []
-        : [{ line, requests: predicted.extra_requests, busy: predicted.extra_busy, copy: predicted.sends_copy }];
-    });
+  draw({ model, lines }: Scene): () => boolean {
+    const prices: Price[] = [];
+    let i = 0;
+    return () => {
+      const line = lines[i++];
+      const predicted = line && model.predict(line.words);
+      if (line && predicted && !(predicted instanceof Problem))
+        prices.push({ line, requests: predicted.extra_requests, busy: predicted.extra_busy, copy: predicted.sends_copy });
+      if (i < lines.length) return false;
+      this.#show(prices);
+      return true;
+    };
+  }
+
+  #show(prices: readonly Price[]): void {
+    this.#prices = prices;
     this.element.classList.toggle("empty", this.#prices.length === 0);
     this.#redraw();
     const head = ["Strategy", "extra requests", "extra busy", "jobs that send a copy"];
@@ -103,7 +116,7 @@ export class Prices {
       role: "img",
       "aria-label": `What copies cost. ${says}`,
     });
-    const left = Math.min(14 + 7 * Math.max(...this.#prices.map(({ line }) => line.name.length)), width * 0.45);
+    const left = Math.min(16 + BOLD * Math.max(...this.#prices.map(({ line }) => line.name.length)), width * 0.45);
     const room = width - left - 130;
     this.#prices.forEach(({ line, requests, busy }, i) => {
       const y = 6 + i * row;
@@ -111,7 +124,7 @@ export class Prices {
         s(
           "text",
           { x: left - 10, y: y + 22, "text-anchor": "end", class: line.current ? "strong" : "" },
-          line.name,
+          short(line.name, (left - 12) / BOLD),
         ),
       );
       [

@@ -7,10 +7,13 @@ import { h } from "../dom.ts";
 import { Problem } from "../model.ts";
 import { count, duration, returned, tick } from "../text.ts";
 import { SURVIVALS } from "./levels.ts";
-import type { Scene, View } from "./view.ts";
+import type { Line, Scene, View } from "./view.ts";
 
 /** Runs say little about a level that fewer of them than this lie beyond. */
 const LEAST_BEYOND = 1;
+
+/** Levels whose band is found in one piece of work. */
+const AT_A_TIME = 8;
 
 export class Tail implements View {
   readonly figure = new Figure({ name: "returned", title: "Share of jobs that have returned", height: 340 });
@@ -20,23 +23,26 @@ export class Tail implements View {
   constructor() {
     this.#nines = h("input", { type: "checkbox", id: "nines" });
     this.#nines.checked = true;
-    this.#nines.addEventListener("change", () => this.#scene && this.draw(this.#scene));
+    this.#nines.addEventListener("change", () => {
+      const piece = this.#scene && this.draw(this.#scene);
+      while (piece && !piece());
+    });
     this.figure.element
       .querySelector("figcaption")
       ?.append(h("label", { class: "pick" }, this.#nines, " axis of nines"));
   }
 
-  draw(scene: Scene): null {
+  draw(scene: Scene): () => boolean {
     this.#scene = scene;
     const { model, trials, lines, current } = scene;
     const columns: Column[] = [];
     let furthest = 0;
     let why = "";
-    for (const line of lines) {
+    const curve = (line: Line): void => {
       const times = model.times(line.words, SURVIVALS);
       if (times instanceof Problem) {
         if (line.current) why = times.brief;
-        continue;
+        return;
       }
       const values = [...times];
       furthest = Math.max(
@@ -50,19 +56,49 @@ export class Tail implements View {
         values,
         weight: line.current ? "bold" : "thin",
       });
-    }
-    if (columns.length === 0) {
-      this.figure.none(why);
-      return null;
-    }
-    const runs = trials.runs;
-    const found = trials.times(SURVIVALS);
+    };
+    const left = [...lines];
+    const band: number[] = [];
+    let runs = 0;
+    let found: Float64Array | null = null;
+    return () => {
+      const line = left.shift();
+      if (line) {
+        curve(line);
+        return false;
+      }
+      if (columns.length === 0) {
+        this.figure.none(why);
+        return true;
+      }
+      if (band.length === 0) {
+        // The runs that there are now; more may come while their band is found.
+        runs = trials.runs;
+        found = trials.times(SURVIVALS);
+      }
+      if (found && band.length < 2 * SURVIVALS.length) {
+        const at = band.length / 2;
+        const some = model.band(current.words, runs, SURVIVALS.subarray(at, at + AT_A_TIME));
+        band.push(...(some instanceof Problem ? new Array<number>(2 * AT_A_TIME).fill(NaN) : some));
+        return false;
+      }
+      this.#show(scene, columns, furthest, runs, found, band);
+      return true;
+    };
+  }
+
+  #show(
+    { lines, current }: Scene,
+    columns: Column[],
+    furthest: number,
+    runs: number,
+    found: Float64Array | null,
+    band: readonly number[],
+  ): void {
     if (found && runs > 0) {
       const told = (i: number): boolean => (SURVIVALS[i] ?? 0) * runs >= LEAST_BEYOND;
-      const band = model.band(current.words, runs, SURVIVALS);
-      if (!(band instanceof Problem)) {
-        const ends = (end: 0 | 1): number[] =>
-          [...SURVIVALS].map((_, i) => (told(i) ? (band[2 * i + end] ?? NaN) : NaN));
+      const ends = (end: 0 | 1): number[] => [...SURVIVALS].map((_, i) => (told(i) ? (band[2 * i + end] ?? NaN) : NaN));
+      if (!band.every(Number.isNaN)) {
         columns.push({
           name: `where 95 % of ${count(runs, "run", "runs")} are expected`,
           hue: current.hue,
@@ -102,6 +138,5 @@ export class Tail implements View {
         ? "Each line up is one nine more: a tenth of the jobs before are still to come. Curves are exact, dots are runs."
         : "Curves are exact, dots are runs.",
     );
-    return null;
   }
 }

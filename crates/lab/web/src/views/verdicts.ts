@@ -19,7 +19,16 @@ export class Verdicts implements View {
     title: "How jobs end, against their deadline",
   });
 
-  draw(scene: Scene): (() => boolean) | null {
+  draw(scene: Scene): () => boolean {
+    let piece: (() => boolean) | null = null;
+    return () => {
+      if (piece) return piece();
+      piece = this.#begin(scene);
+      return piece === null;
+    };
+  }
+
+  #begin(scene: Scene): (() => boolean) | null {
     const { model, current } = scene;
     const free: Words = { ...current.words, strategies: [withoutDeadline(current.words.strategies[0] ?? "all")] };
     const unbounded = model.predict(free);

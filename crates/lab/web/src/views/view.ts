@@ -29,5 +29,5 @@ export interface Scene {
 export interface View {
   readonly figure: Figure;
   /** Begins to draw the scene; returns what is left to do in pieces, each of which is true when nothing is. */
-  draw(scene: Scene): (() => boolean) | null;
+  draw(scene: Scene): () => boolean;
 }
