@@ -192,13 +192,16 @@ export class Controls {
   /** Changes the state as the control is used. Text is taken once it is finished, since half of a law is no law. */
   #on(id: string, change: Change): void {
     const control = byId<HTMLInputElement | HTMLSelectElement>(id);
-    const take = (): void => {
+    const take = (): boolean => {
       const patch = change(control.value, this.#store.now);
       this.#refused.clear();
       if (typeof patch === "string") {
         if (patch) this.#refuse(control, control.value, patch);
         this.#judge(this.#store.now);
-      } else this.#store.set(patch);
+        return false;
+      }
+      this.#store.set(patch);
+      return true;
     };
     control.addEventListener("input", () => {
       if (["text", "number"].includes(control.type)) this.#typed = control;
@@ -206,8 +209,8 @@ export class Controls {
     });
     control.addEventListener("change", () => {
       this.#typed = null;
-      take();
       // What is not taken is not kept: the control goes back to what holds.
+      if (!take()) control.value = "";
       this.show(this.#store.now);
       this.#commit(["range", "number"].includes(control.type) ? id : "");
     });

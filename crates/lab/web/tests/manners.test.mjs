@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { Browser, PAGE, copied, frame, settled, shown } from "./page.mjs";
+import { ADDRESS, Browser, PAGE, copied, frame, settled, shown } from "./page.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -223,6 +223,22 @@ test("what is copied is said where it can be seen, and shown where it can’t be
   await frame(page);
   assert.match(await page.inputValue("#copy-told input"), /^fantail predict -n 8 /);
   assert.match(await page.evaluate(() => getSelection().toString()), /^fantail predict -n 8 /);
+  await page.close();
+});
+
+test("the page keeps its place while it loads", async () => {
+  const page = await browser.context.newPage();
+  await page.addInitScript(() => {
+    globalThis.moved = 0;
+    new PerformanceObserver((list) => {
+      for (const { value } of list.getEntries()) globalThis.moved += value;
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto(ADDRESS);
+  await page.waitForSelector("#simulated-p50");
+  await page.waitForTimeout(500);
+  const moved = await page.evaluate(() => globalThis.moved);
+  assert.ok(moved < 0.1, `layout shift ${moved}`);
   await page.close();
 });
 

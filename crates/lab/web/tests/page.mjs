@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 /** The page that is tested: the built one, or the file or address that FANTAIL_LAB_PAGE names. */
 export const PAGE = process.env.FANTAIL_LAB_PAGE ?? join(here, "../../dist/index.html");
 const SERVED = PAGE.startsWith("http");
-const ADDRESS = SERVED ? PAGE : pathToFileURL(PAGE).href;
+export const ADDRESS = SERVED ? PAGE : pathToFileURL(PAGE).href;
 
 /** The command that is compared with, or the one that FANTAIL_BIN names. */
 const COMMAND = process.env.FANTAIL_BIN ?? join(here, "../../../../target/release/fantail");

@@ -54,9 +54,9 @@ export interface Frame {
 
 const LETTER = 6.6;
 
-/** A name that takes so many letters at most: what it begins with says most. */
+/** A name that takes so many letters at most: how it begins and ends says most. */
 export const short = (name: string, most: number): string =>
-  name.length > most ? `${name.slice(0, Math.max(1, Math.floor(most) - 1))}…` : name;
+  name.length > most ? `${name.slice(0, Math.max(1, Math.floor(most) - 5))}…${name.slice(-4)}` : name;
 
 /** The chart as a picture of this size, in pixels. */
 export function draw(chart: Chart, width: number, height: number): { svg: SVGSVGElement; frame: Frame } {
@@ -206,7 +206,7 @@ function names(chart: Chart, frame: Frame): SVGElement[] {
     edge = Math.min(y, edge - 13);
     return edge < frame.top - 12
       ? []
-      : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, short(column.name, (frame.right - frame.left) / LETTER));
+      : s("text", { x: frame.right - 4, y: edge, "text-anchor": "end", class: `end h-${column.hue}` }, short(column.name, (frame.right - frame.left) / 2 / LETTER));
   });
 }
 

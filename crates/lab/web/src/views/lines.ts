@@ -27,8 +27,8 @@ function pinned(state: State): Line {
   const differs = [
     pin.n === state.n ? "" : `n ${pin.n}`,
     pin.law === state.law ? "" : pin.law === DEFAULTS.law ? "default law" : pin.law,
-    pin.required === state.required ? "" : `required ${pin.required ?? "as stated"}`,
-    pin.atLeast === state.atLeast ? "" : `at least ${pin.atLeast ?? "as stated"}`,
+    pin.required === state.required ? "" : `required ${pin.required ?? "by its plan"}`,
+    pin.atLeast === state.atLeast ? "" : `at least ${pin.atLeast ?? "by its plan"}`,
     pin.rhoJob === state.rhoJob && pin.rhoBranch === state.rhoBranch ? "" : `shared by a job ${pin.rhoJob}, by a branch ${pin.rhoBranch}`,
   ];
   const named = pin.deadline === state.deadline ? { ...pin, deadline: "" } : pin;
