@@ -498,8 +498,11 @@ fn what_a_part_would_not_show_is_refused() {
 #[test]
 fn times_that_are_too_short_to_be_counted_are_told() {
     let said = |latency: &str| {
-        let text = succeeds(&["simulate", "-n", "2", "-l", latency, "-j", "100"]);
-        text.contains("Times are counted in whole nanoseconds")
+        let args = ["simulate", "-n", "2", "-l", latency, "-j", "100"];
+        let said = succeeds(&args).contains("Times are counted in whole nanoseconds");
+        let assumes = json(&args)["plans"][0]["assumes"].to_string();
+        assert_eq!(assumes.contains("times are whole nanoseconds"), said, "{assumes}");
+        said
     };
     assert!(said("exponential:mean=1e-12s"));
     assert!(!said("exponential:mean=1us"));

@@ -32,7 +32,7 @@ struct Document<'r> {
     frontier: Vec<Entry>,
     frontier_of: Option<String>,
     doubts: Vec<Doubted<'r>>,
-    /// Empty where the file has no scenario with queues, or the tuned plan no copies.
+    /// Empty where the file has no scenario with queues.
     load_test: Vec<Loaded<'r>>,
     advice: &'r [String],
     assumes: &'r [String],

@@ -28,6 +28,8 @@ const LOADS: [f64; 2] = [1.0, 1.2];
 pub(super) struct Tested {
     /// How many times that of the scenario.
     pub(super) load: f64,
+    /// Whether there are copies, without which it is another plan.
+    pub(super) has_copies: bool,
     /// Of every goal on return times or verdicts, or why there is nothing to compare.
     pub(super) compared: Result<Vec<Compared>, String>,
 }
@@ -49,20 +51,21 @@ pub(super) struct Measured {
     pub(super) interval: Interval,
 }
 
-/// The choice under load, where the plan's file has a scenario with queues and the choice has copies.
+/// The choice under load, where the plan's file has a scenario with queues.
 pub(super) fn test(request: &Request, choice: &Row) -> anyhow::Result<Vec<Tested>> {
     let Origin::File(stated) = &request.origin else { return Ok(Vec::new()) };
     let Some(scenario) = &stated.scenario else { return Ok(Vec::new()) };
     let queues = scenario.servers.iter().any(|server| server.slots.is_some())
         || meets_at(&stated.plan, scenario).next().is_some();
-    if !queues || !choice.job.plan().has_copies() {
+    if !queues {
         return Ok(Vec::new());
     }
     let plan = Arc::new(emit::plan(request, &stated.plan, &choice.job)?);
     let under = |load: f64| {
         let scenario = busier(scenario, load);
         let tuned = Simulation::new(Arc::clone(&plan), stated.laws.clone(), scenario, SEED)?;
-        Ok(Tested { load, compared: compare(&request.goals, &tuned)? })
+        let has_copies = choice.job.plan().has_copies();
+        Ok(Tested { load, has_copies, compared: compare(&request.goals, &tuned, has_copies)? })
     };
     LOADS.into_iter().map(under).collect()
 }
@@ -82,13 +85,19 @@ fn busier(scenario: &Scenario, load: f64) -> Scenario {
     Scenario { arrivals, ..scenario.clone() }
 }
 
-fn compare(goals: &[Goal], tuned: &Simulation) -> anyhow::Result<Result<Vec<Compared>, String>> {
+fn compare(
+    goals: &[Goal],
+    tuned: &Simulation,
+    has_copies: bool,
+) -> anyhow::Result<Result<Vec<Compared>, String>> {
     if let Some(endless) = endless(tuned) {
         return Ok(Err(endless));
     }
-    let played = play::on_all_cores(&[tuned, &tuned.without_copies()], 0..JOBS)?;
+    let plain = has_copies.then(|| tuned.without_copies());
+    let simulations: Vec<&Simulation> = std::iter::once(tuned).chain(&plain).collect();
+    let played = play::on_all_cores(&simulations, 0..JOBS)?;
     let of_goal = |(place, goal): (usize, &Goal)| {
-        let [tuned, plain] = [0, 1].map(|of| measured(goal.goal().measure, &played[of]));
+        let [tuned, plain] = [0, played.len() - 1].map(|of| measured(goal.goal().measure, &played[of]));
         let (tuned, plain) = (tuned?, plain?);
         let worse = if goal.goal().relation.is_upper() {
             tuned.interval.low > plain.interval.high
@@ -138,16 +147,19 @@ impl Tested {
                 let Interval { low, high } = measured.interval;
                 format!("{} ({})", write(measured.value), number::range(&write(low), &write(high)))
             };
-            let verdict = if compared.worse { "; copies make it worse" } else { "" };
-            format!(
-                "{load}: {word} {}, without copies {}{verdict}.",
-                shown(compared.tuned),
-                shown(compared.plain)
-            )
+            let plain = if self.has_copies {
+                format!(", without copies {}", shown(compared.plain))
+            } else {
+                String::new()
+            };
+            let worse = if compared.worse { "; copies make it worse" } else { "" };
+            let missed = if goal.goal().is_met(compared.tuned.value) { "" } else { "; the goal is missed" };
+            format!("{load}: {word} {}{plain}{worse}{missed}.", shown(compared.tuned))
         };
         match &self.compared {
             Ok(compared) => compared.iter().map(line).collect(),
-            Err(endless) => vec![format!("{load}: {endless}, with copies or without.")],
+            Err(endless) if self.has_copies => vec![format!("{load}: {endless}, with copies or without.")],
+            Err(endless) => vec![format!("{load}: {endless}.")],
         }
     }
 }

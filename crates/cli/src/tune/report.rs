@@ -25,7 +25,7 @@ pub(super) struct Report {
     pub(super) frontier_of: Measure,
     /// What becomes of the choice in a world that is other than stated.
     pub(super) doubts: Vec<Doubt>,
-    /// The choice under the load of its file's scenario; empty where that has no queues, or the choice no copies.
+    /// The choice under the load of its file's scenario; empty where that has no queues.
     pub(super) load_test: Vec<Tested>,
     pub(super) advice: Vec<String>,
     /// What the file's scenario states that is in none of the figures but those under load.

@@ -48,7 +48,7 @@ impl Serialize for Plan<'_> {
         map.serialize_entry("method", "simulated")?;
         map.serialize_entry("jobs", &row.jobs)?;
         map.serialize_entry("blocks", &row.blocks)?;
-        map.serialize_entry("assumes", assumes(row))?;
+        map.serialize_entry("assumes", &assumes(row))?;
         map.serialize_entry("warm_up", &row.blocks.map(|_| row.warm_up))?;
         map.serialize_entry("remembers", &row.remembers)?;
         map.serialize_entry("piles_up", &row.piles_up)?;
@@ -60,8 +60,12 @@ impl Serialize for Plan<'_> {
 }
 
 /// What its jobs are played by that is not so.
-fn assumes(row: &Row) -> &'static [&'static str] {
-    if row.beyond_time { &["calls that take more than 584 years never end"] } else { &[] }
+fn assumes(row: &Row) -> Vec<&'static str> {
+    let all = [
+        (row.beyond_time, "calls that take more than 584 years never end"),
+        (row.is_coarse, "times are whole nanoseconds"),
+    ];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
 }
 
 struct Intervals<'r>(&'r Row);
