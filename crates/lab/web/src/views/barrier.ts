@@ -34,7 +34,7 @@ const SPECS: readonly Spec[] = [
   {
     name: "share",
     title: "What has come back, by when",
-    note: "How much is back by each time. The longer the tail, the later the call’s share nears 100 %, and the earlier the normal’s is there. What a barrier waits for is the last bit.",
+    note: "How much is back by each time. The share of a law with a long tail nears 100 % later than that of the normal. What a barrier waits for is the last bit.",
     view: "cdf",
     call: "one call",
     of: one,
