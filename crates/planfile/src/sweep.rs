@@ -140,9 +140,9 @@ fn by_factor(range: Range<u32>, steps: u32) -> Vec<u32> {
     if range.end - range.start < steps {
         return (range.start..=range.end).collect();
     }
-    let (low, high) = (f64::from(range.start).ln(), f64::from(range.end).ln());
+    let (low, high) = (libm::log(f64::from(range.start)), libm::log(f64::from(range.end)));
     let inner = |i: u32| {
-        let value = (low + (high - low) * f64::from(i) / f64::from(steps - 1)).exp().round();
+        let value = libm::exp(low + (high - low) * f64::from(i) / f64::from(steps - 1)).round();
         (value as u32).clamp(range.start, range.end)
     };
     let mut values: Vec<u32> = (0..steps - 1).map(inner).chain([range.end]).collect();

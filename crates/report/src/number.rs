@@ -22,7 +22,7 @@ pub fn precise(seconds: f64) -> String {
     }
     let (name, scale) = unit(seconds);
     let number = seconds / scale;
-    let decimals = (5 - number.abs().max(1.0).log10().floor() as i32).max(0) as usize;
+    let decimals = (5 - libm::log10(number.abs().max(1.0)).floor() as i32).max(0) as usize;
     if number < 1e6 { format!("{number:.decimals$} {name}") } else { format!("{number:.5e} {name}") }
 }
 
@@ -64,7 +64,7 @@ fn significant(value: f64) -> String {
     if !(1e-3..1e6).contains(&magnitude) {
         return format!("{value:.2e}");
     }
-    let digits_before = magnitude.log10().floor() as i32 + 1;
+    let digits_before = libm::log10(magnitude).floor() as i32 + 1;
     let decimals = (3 - digits_before).max(0) as usize;
     format!("{value:.decimals$}")
 }
@@ -93,7 +93,7 @@ pub fn percent(share: f64) -> String {
         return if percent.abs() < 1.0 { format!("{percent:.1e} %") } else { "> 99.999 %".to_owned() };
     }
     // Two significant digits of the distance to the nearer end, but at least one decimal.
-    let decimals = (1 - to_end.log10().floor() as i32).max(1) as usize;
+    let decimals = (1 - libm::log10(to_end).floor() as i32).max(1) as usize;
     format!("{percent:.decimals$} %")
 }
 
@@ -126,7 +126,7 @@ fn significant_two(value: f64) -> String {
     if magnitude < 1e-6 {
         return format!("{value:.1e}");
     }
-    let decimals = (1 - magnitude.log10().floor() as i32).max(1) as usize;
+    let decimals = (1 - libm::log10(magnitude).floor() as i32).max(1) as usize;
     format!("{value:.decimals$}")
 }
 

@@ -8,12 +8,11 @@ export { Lab, type Exact, type Runner, change, command, duration, ingestion, per
 /** Makes the model ready; everything else of this module comes after. */
 export async function ready(): Promise<void> {
   const element = byId("wasm");
-  const text = atob(element.textContent ?? "");
+  const text = element.textContent ?? "";
   element.remove();
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0));
   // Compiled while it is unpacked.
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Response(bytes).body?.pipeThrough(new DecompressionStream("gzip"));
   const answer = new Response(stream, { headers: { "Content-Type": "application/wasm" } });
   initSync({ module: await WebAssembly.compileStreaming(answer) });
 }

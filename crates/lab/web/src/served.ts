@@ -2,8 +2,11 @@
 
 import { h, replace } from "./dom.ts";
 import type { Predicted } from "./face.ts";
+import type { Runner } from "./glue.ts";
+import { type Work, whenIdle } from "./idle.ts";
 import { type Model, Problem, type Story } from "./model.ts";
 import { count, duration, percent } from "./text.ts";
+import { Jobs } from "./views/jobs.ts";
 
 /** What a gateway says of itself; `null` where none is behind the page. */
 interface Served {
@@ -35,10 +38,15 @@ export async function served(host: HTMLElement, model: Model): Promise<void> {
   const first = await ask().catch(() => null);
   if (!first) return;
   const silent = h("p", { class: "error", role: "status" });
-  const shown = h("div");
-  host.append(shown, silent);
+  const figures = h("div", { id: "served-figures" });
+  const lanes = new ServedJobs(model);
+  host.append(figures, silent, lanes.element);
   host.hidden = false;
-  show(shown, model, first);
+  const show = (now: Served): void => {
+    tabulate(figures, model, now);
+    lanes.show(now.file);
+  };
+  show(first);
   let last = new Date();
   setInterval(() => {
     if (document.visibilityState !== "visible") return;
@@ -46,7 +54,7 @@ export async function served(host: HTMLElement, model: Model): Promise<void> {
       .catch(() => null)
       .then((next) => {
         if (next) {
-          show(shown, model, next);
+          show(next);
           last = new Date();
         }
         const text = next ? "" : `No answer since ${last.toLocaleTimeString("en-GB")}: what is shown is of then.`;
@@ -55,7 +63,40 @@ export async function served(host: HTMLElement, model: Model): Promise<void> {
   }, EVERY_MS);
 }
 
-function show(host: HTMLElement, model: Model, { file, since_s, plans }: Served): void {
+/** A job of each plan of the file, as it is served now. */
+class ServedJobs {
+  readonly element = h("div");
+  readonly #model: Model;
+  #text: string | null = null;
+  #runner: Runner | null = null;
+  #work: Work | null = null;
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** Nothing of plans that can't be played, as without a law. */
+  show(file: Story["file"]): void {
+    if (file.text === this.#text) return;
+    this.#text = file.text;
+    this.#work?.cancel();
+    this.element.replaceChildren();
+    this.#runner?.free();
+    const runner = this.#model.runner({ file });
+    this.#runner = runner instanceof Problem ? null : runner;
+    if (!this.#runner) return;
+    const jobs = new Jobs(this.#runner, {
+      noun: "Job",
+      under: "under each plan",
+      title: (plan) => plan,
+      hue: () => "own",
+    });
+    this.element.append(jobs.element);
+    this.#work = whenIdle(jobs.lay());
+  }
+}
+
+function tabulate(host: HTMLElement, model: Model, { file, since_s, plans }: Served): void {
   const predictions = model.predictions({ file });
   const predicted = new Map<string, Predicted>(
     predictions instanceof Problem ? [] : predictions.map((plan) => [plan.name, plan]),

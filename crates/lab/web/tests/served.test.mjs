@@ -59,7 +59,7 @@ test("at a gateway it shows what was measured beside what is predicted of the pl
   const { address, close } = await serve(MEASURED);
   const page = await browser.page("", address);
   await page.waitForSelector("#served table");
-  const rows = await page.$$eval("#served tbody tr", (all) =>
+  const rows = await page.$$eval("#served-figures tbody tr", (all) =>
     all.map((row) => [...row.cells].map((cell) => cell.textContent)),
   );
   assert.equal(rows.length, 2);
@@ -94,6 +94,39 @@ test("a gateway that does not answer any more is said to, and its table keeps th
   // The browser itself writes down that nobody answered.
   browser.errors = browser.errors.filter((text) => !text.includes("ERR_CONNECTION_REFUSED") && !text.includes("ERR_EMPTY"));
   await page.close();
+});
+
+/** Two branches that share one permit, so that each job meets those before it. */
+const SHARED = `[limiter.llm]
+gate = 1
+[plan.pair]
+[plan.pair.defaults]
+limiter = "llm"
+latency = "exponential:mean=100ms"
+[plan.pair.branch]
+left = {}
+right = {}
+[scenario]
+arrivals = { every = "250ms" }
+`;
+
+test("jobs of plans that are served are shown as lanes, also where they matter to each other", async () => {
+  const plans = [{ ...MEASURED.plans[0], name: "pair" }];
+  const { address, close } = await serve({ ...MEASURED, file: { name: "pair.toml", text: SHARED }, plans });
+  const page = await browser.page("", address);
+  const lanes = "#figure-job-pair svg";
+  await page.waitForSelector(lanes);
+  const names = await page.$$eval(`${lanes} text`, (all) => all.map((text) => text.textContent));
+  for (const name of ["left", "right"]) assert.ok(names.includes(name), `${name} in ${names}`);
+  const first = await page.textContent(`${lanes} title`);
+  await page.fill("#job", "2");
+  await page.press("#job", "Enter");
+  await page.waitForFunction(([lanes, first]) => document.querySelector(`${lanes} title`)?.textContent !== first, [
+    lanes,
+    first,
+  ]);
+  await page.close();
+  close();
 });
 
 test("at a server without plans it shows none", async () => {

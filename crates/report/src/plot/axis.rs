@@ -85,8 +85,8 @@ impl Axis {
     fn bent(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value,
-            Scale::Log => value.ln(),
-            Scale::Nines => -value.ln(),
+            Scale::Log => libm::log(value),
+            Scale::Nines => -libm::log(value),
         }
     }
 
@@ -124,13 +124,13 @@ impl Axis {
             Unit::Number | Unit::Count => ("", 1.0),
         };
         // Of long numbers a power of ten is the same for all.
-        let power = (largest / scale * (1.0 + 1e-9)).log10().floor() as i32;
+        let power = libm::log10(largest / scale * (1.0 + 1e-9)).floor() as i32;
         let power = if (-4..6).contains(&power) { 0 } else { power };
         let scale = scale * 10_f64.powi(power);
         let (from, to) = (self.from / scale, self.to / scale);
         let least = (to - from) / most.max(1) as f64;
         let step = step(if self.unit == Unit::Count && power == 0 { least.max(1.0) } else { least });
-        let decimals = (-(step * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize;
+        let decimals = (-libm::log10(step * (1.0 + 1e-9)).floor()).max(0.0) as usize;
         let count = ((to / step + 1e-9).floor() - (from / step - 1e-9).ceil()) as usize + 1;
         let first = (from / step - 1e-9).ceil();
         (0..count)
@@ -149,7 +149,7 @@ impl Axis {
 
     /// Powers of ten, with 2 and 5 between them where there is room.
     fn log(&self, most: usize) -> Vec<Tick> {
-        let decades = (self.from.log10().floor() as i32, self.to.log10().ceil() as i32);
+        let decades = (libm::log10(self.from).floor() as i32, libm::log10(self.to).ceil() as i32);
         let at = |mantissas: &[f64], every: i32| -> Vec<f64> {
             let powers = (decades.0..=decades.1).filter(|power| power.rem_euclid(every) == 0);
             powers
@@ -170,11 +170,11 @@ impl Axis {
 
     /// 0 %, 90 %, 99 % and so on; the median where there is room.
     fn nines(&self, most: usize) -> Vec<Tick> {
-        let last = (-self.to.log10() + 1e-9).floor().max(0.0) as usize;
+        let last = (-libm::log10(self.to) + 1e-9).floor().max(0.0) as usize;
         let every = last.div_ceil(most.max(2) - 1).max(1);
         let mut ticks: Vec<Tick> = (0..=last)
             .step_by(every)
-            .map(|nines| Tick { at: 0.1_f64.powf(nines as f64), label: nines_label(nines) })
+            .map(|nines| Tick { at: libm::pow(0.1, nines as f64), label: nines_label(nines) })
             .collect();
         if last <= 5 {
             ticks.insert(1, Tick { at: 0.5, label: "50 %".to_owned() });
@@ -194,10 +194,10 @@ impl Axis {
         };
         let value = value / scale;
         let digits = if (1e-4..1e5).contains(&value) {
-            let decimals = (-(value * (1.0 + 1e-9)).log10().floor()).max(0.0) as usize;
+            let decimals = (-libm::log10(value * (1.0 + 1e-9)).floor()).max(0.0) as usize;
             format!("{value:.decimals$}")
         } else {
-            let power = (value * (1.0 + 1e-9)).log10().floor() as i32;
+            let power = libm::log10(value * (1.0 + 1e-9)).floor() as i32;
             let mantissa = (value / 10_f64.powi(power)).round();
             let power = superscript(power);
             if mantissa == 1.0 { format!("10{power}") } else { format!("{mantissa}·10{power}") }
@@ -211,7 +211,7 @@ const LONG: f64 = 3.6e8;
 
 /// A step of 1, 2 or 5 times a power of ten, at least `least`.
 fn step(least: f64) -> f64 {
-    let power = 10_f64.powf(least.log10().floor());
+    let power = 10_f64.powi(libm::log10(least).floor() as i32);
     [1.0, 2.0, 5.0]
         .into_iter()
         .map(|mantissa| mantissa * power)

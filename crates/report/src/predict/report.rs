@@ -368,7 +368,7 @@ fn strategy(stated: Stated, shown: String, asked: &Asked<'_>, kept: &mut Kept) -
             .as_ref()
             .ok()
             .and_then(|figures| figures.law.meets_slow_branch(0.01))
-            .unwrap_or_else(|| -(calls as f64 * (-0.01_f64).ln_1p()).exp_m1()),
+            .unwrap_or_else(|| -libm::expm1(calls as f64 * libm::log1p(-0.01))),
         outlook,
         explanation,
         plan,

@@ -151,7 +151,7 @@ fn late_copy(subject: &Subject<'_>, group: &Group) -> Option<Trap> {
     }
     let starts = std::iter::once(0.0).chain(group.delays.iter().copied());
     let misses: Vec<f64> = starts.map(|start| group.law.survival(deadline - start)).collect();
-    let (real, hoped) = (misses.iter().product::<f64>(), misses[0].powf(misses.len() as f64));
+    let (real, hoped) = (misses.iter().product::<f64>(), libm::pow(misses[0], misses.len() as f64));
     // Copies that share anything with their primary are no product.
     if real <= MUCH * hoped || hoped == 0.0 || subject.shares != Dependence::NONE {
         return None;
@@ -191,7 +191,7 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
         let job = subject.solve(&rival(subject, word)?)?;
         Some((*family, job.quantile(far).ok()?.value, readout(&job)?.complete.value))
     });
-    let off = |time: f64| (time / fitted).ln().abs();
+    let off = |time: f64| libm::log(time / fitted).abs();
     let (family, p999, other_complete) = judged.max_by(|a, b| off(a.1).total_cmp(&off(b.1)))?;
     let beyond =
         format!("Beyond p{} the percentiles say nothing and the fitted law decides.", percent_of(last));
@@ -203,7 +203,7 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
             && subject.plan.groups.len() == 1
             && subject.plan.k == subject.plan.n();
         let asks = alike.then(|| {
-            let level = Level::at_hazard(-(0.001 / subject.plan.n() as f64).ln()).ok()?;
+            let level = Level::at_hazard(-libm::log(0.001 / subject.plan.n() as f64)).ok()?;
             Some(format!(", which asks each branch for its p{},", percent_of(level.p())))
         });
         return Some(Trap {
@@ -217,7 +217,7 @@ fn tail(subject: &Subject<'_>) -> Option<Trap> {
             figures: vec![("p999_s", fitted), ("other_p999_s", p999)],
         });
     }
-    ((missing.1 / missing.0).ln().abs() > 0.05).then(|| Trap {
+    (libm::log(missing.1 / missing.0).abs() > 0.05).then(|| Trap {
         name: "tail_beyond_the_data",
         text: format!(
             "{beyond} Jobs are complete with {} by it, and with {} by a {family} law through the same percentiles.",

@@ -160,7 +160,7 @@ fn ends(rows: &[Row<'_>]) -> Vec<f64> {
 fn places(x: &Axis, count: usize) -> impl Iterator<Item = f64> {
     let between = |from: f64, to: f64, share: f64| from * (1.0 - share) + to * share;
     let at = move |share: f64| match x.scale {
-        Scale::Log => between(x.from.ln(), x.to.ln(), share).exp().clamp(x.from, x.to),
+        Scale::Log => libm::exp(between(libm::log(x.from), libm::log(x.to), share)).clamp(x.from, x.to),
         _ => between(x.from, x.to, share),
     };
     (0..=count).map(move |i| at(i as f64 / count as f64))
@@ -278,11 +278,11 @@ impl Normal {
     }
 
     fn below(&self, t: f64) -> f64 {
-        -(-normal_hazard((t - self.mean) / self.sd)).exp_m1()
+        -libm::expm1(-normal_hazard((t - self.mean) / self.sd))
     }
 
     fn density(&self, t: f64) -> f64 {
         let z = (t - self.mean) / self.sd;
-        (-0.5 * z * z).exp() / (self.sd * std::f64::consts::TAU.sqrt())
+        libm::exp(-0.5 * z * z) / (self.sd * std::f64::consts::TAU.sqrt())
     }
 }
