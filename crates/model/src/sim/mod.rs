@@ -35,6 +35,7 @@
 
 mod arriving;
 mod blocks;
+mod budgets;
 mod calling;
 mod client;
 mod direct;

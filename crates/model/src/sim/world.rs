@@ -7,10 +7,11 @@ use core::cmp::{Ordering, Reverse};
 use core::mem;
 use core::ops::Range;
 
-use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Role, Start};
-use fantail_core::{Budget, Limiter, LimiterSpec, Ticket, Time};
+use fantail_core::job::{Action, AttemptId, Class, Event, Job, Refusal, Start};
+use fantail_core::{Limiter, LimiterSpec, Ticket, Time};
 
 use super::arriving::{Arrival, Arriving};
+use super::budgets::Budgets;
 use super::client::Calls;
 use super::direct::Direct;
 use super::meter::Meter;
@@ -132,10 +133,7 @@ impl World {
             arrival: None,
             running: Meter::default(),
             before: 0,
-            budgets: (simulation.scenario.credit == Credit::Earned).then(|| Budgets {
-                hedges: Budget::new(plan.hedge_budget()),
-                failovers: Budget::new(plan.failover_budget()),
-            }),
+            budgets: (simulation.scenario.credit == Credit::Earned).then(|| Budgets::new(plan)),
             told: Vec::new(),
             stepped: Vec::new(),
             actions: Vec::new(),
@@ -595,26 +593,5 @@ impl World {
             }
             _ => Ok(false),
         }
-    }
-}
-
-/// What pays for copies, and what for failovers.
-struct Budgets {
-    hedges: Budget,
-    failovers: Budget,
-}
-
-impl Budgets {
-    fn of(&mut self, role: Role) -> &mut Budget {
-        match role {
-            Role::Failover => &mut self.failovers,
-            Role::Primary | Role::Copy => &mut self.hedges,
-        }
-    }
-
-    /// A primary answered.
-    fn earn(&mut self) {
-        self.hedges.earn();
-        self.failovers.earn();
     }
 }
