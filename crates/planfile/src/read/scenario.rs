@@ -16,8 +16,6 @@ use crate::config::Simulated;
 use crate::keys::Scope;
 use crate::problem::{did_you_mean, quote};
 
-/// Jobs that are played before those that count, unless stated.
-
 /// Reads `[scenario]`, of a file with these plans.
 pub(super) fn scenario(
     reader: &mut Reader<'_>,
