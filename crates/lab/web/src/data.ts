@@ -19,7 +19,7 @@ const MOST_KEPT = 1_000;
 
 /** Why there is no link or command. */
 export const NOT_CARRIED =
-  "Links and commands can’t carry these latencies: they are too few, or too alike, for percentiles of them.";
+  "Links and commands can’t carry these latencies: they are too few or too alike for percentiles of them, or not here any more.";
 
 /** The percentiles that a text states, as a law: `p50=0.8s,p95=1.5s`. What only begins so is left to the model to refuse. */
 function percentiles(text: string): string | null {
