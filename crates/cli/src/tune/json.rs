@@ -161,7 +161,7 @@ fn loaded<'r>(report: &'r Report, tested: &'r Tested) -> Loaded<'r> {
     };
     Loaded {
         load: tested.load,
-        endless: tested.compared.as_ref().err().map(String::as_str),
+        endless: tested.compared.as_ref().err().map(|endless| endless.why.as_str()),
         goals: tested.compared.iter().flatten().map(goal).collect(),
     }
 }

@@ -9,7 +9,7 @@ use fantail_model::sim::{Arrivals, Interval, Scenario, Share, Simulation, Summar
 use fantail_model::tune::Measure;
 use fantail_planfile::Goal;
 use fantail_report::predict::meets_at;
-use fantail_report::simulate::endless;
+use fantail_report::simulate::{endless, piles_up};
 
 use super::emit;
 use super::report::Row;
@@ -31,7 +31,15 @@ pub(super) struct Tested {
     /// Whether there are copies, without which it is another plan.
     pub(super) has_copies: bool,
     /// Of every goal on return times or verdicts, or why there is nothing to compare.
-    pub(super) compared: Result<Vec<Compared>, String>,
+    pub(super) compared: Result<Vec<Compared>, Endless>,
+}
+
+/// No figures, since there are more and more calls.
+pub(super) struct Endless {
+    /// How that is known.
+    pub(super) why: String,
+    /// Whether it would be so without copies too.
+    pub(super) without_copies: bool,
 }
 
 /// What a goal is about, with the copies and without.
@@ -89,13 +97,18 @@ fn compare(
     goals: &[Goal],
     tuned: &Simulation,
     has_copies: bool,
-) -> anyhow::Result<Result<Vec<Compared>, String>> {
-    if let Some(endless) = endless(tuned) {
-        return Ok(Err(endless));
-    }
+) -> anyhow::Result<Result<Vec<Compared>, Endless>> {
     let plain = has_copies.then(|| tuned.without_copies());
+    if let Some(why) = endless(tuned) {
+        let without_copies = plain.as_ref().is_none_or(|plain| endless(plain).is_some());
+        return Ok(Err(Endless { why, without_copies }));
+    }
     let simulations: Vec<&Simulation> = std::iter::once(tuned).chain(&plain).collect();
     let played = play::on_all_cores(&simulations, 0..JOBS)?;
+    if let Some(share) = played[0].piles_up() {
+        let why = piles_up(share);
+        return Ok(Err(Endless { why, without_copies: played[played.len() - 1].piles_up().is_some() }));
+    }
     let of_goal = |(place, goal): (usize, &Goal)| {
         let [tuned, plain] = [0, played.len() - 1].map(|of| measured(goal.goal().measure, &played[of]));
         let (tuned, plain) = (tuned?, plain?);
@@ -158,8 +171,14 @@ impl Tested {
         };
         match &self.compared {
             Ok(compared) => compared.iter().map(line).collect(),
-            Err(endless) if self.has_copies => vec![format!("{load}: {endless}, with copies or without.")],
-            Err(endless) => vec![format!("{load}: {endless}.")],
+            Err(Endless { why, without_copies }) => {
+                let which = match (self.has_copies, without_copies) {
+                    (false, _) => "",
+                    (true, true) => ", with copies or without",
+                    (true, false) => ", with copies and not without",
+                };
+                vec![format!("{load}: {why}{which}.")]
+            }
         }
     }
 }

@@ -53,10 +53,9 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let unwritten = args.emit.as_ref().map(|path| format!("; {} was not written", path.display()));
     let unwritten = unwritten.unwrap_or_default();
     match worse {
-        Some(goal) => output::say(&format_args!(
-            "error: under the load of the scenario copies make {} worse{unwritten}",
-            goal.word()
-        )),
+        Some(worse) => {
+            output::say(&format_args!("error: under the load of the scenario copies make {worse}{unwritten}"))
+        }
         None => output::say(&format_args!("error: no plan was found that meets the goals{unwritten}")),
     }
     Ok(ExitCode::from(3))

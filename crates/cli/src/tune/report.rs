@@ -107,11 +107,15 @@ impl Report {
         self.choice.as_ref().is_some_and(|choice| choice.extra_busy.is_none()) && busy(&self.plain)
     }
 
-    /// The first goal whose measure copies make worse at the load that the scenario states.
-    pub(super) fn worsens_under_load(&self) -> Option<&Goal> {
-        let compared = self.load_test.first()?.compared.as_ref().ok()?;
-        let worse = compared.iter().find(|compared| compared.worse)?;
-        Some(&self.request.goals[worse.goal])
+    /// What copies make of it at the load that the scenario states, where that is worse than what is without them.
+    pub(super) fn worsens_under_load(&self) -> Option<String> {
+        match &self.load_test.first()?.compared {
+            Ok(compared) => {
+                let worse = compared.iter().find(|compared| compared.worse)?;
+                Some(format!("{} worse", self.request.goals[worse.goal].word()))
+            }
+            Err(endless) => (!endless.without_copies).then(|| "waits grow without end".to_owned()),
+        }
     }
 
     /// The plans with a name, in the order in which they are shown.

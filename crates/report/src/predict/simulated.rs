@@ -11,8 +11,7 @@ use fantail_model::{Cancellation, Dependence, Figure, GroupedPlan, Law, Level, M
 
 use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
-use crate::number;
-use crate::simulate::{endless, is_coarse};
+use crate::simulate::{endless, is_coarse, piles_up};
 
 /// Plays the same jobs of several simulations: all at once where there are threads, or [one after another](in_turn).
 pub type Play<'p> = dyn Fn(&[&Simulation], Range<u64>) -> Result<Vec<Summary>, SimError> + 'p;
@@ -117,8 +116,7 @@ impl Simulated {
         let mut next = || summaries.next().expect("there is one for each simulation");
         let summary = next();
         if let Some(share) = summary.piles_up() {
-            let share = number::percent(share);
-            return Err(format!("waits grow without end: {share} of the calls that come are there for good"));
+            return Err(piles_up(share));
         }
         Ok(Simulated { summary, plain: plain.is_some().then(next), seed: effort.seed, assumptions })
     }

@@ -11,6 +11,11 @@ pub fn endless(simulation: &Simulation) -> Option<String> {
     Some(format!("waits would grow without end: {}", load_in_words(&load)))
 }
 
+/// That a run had no steady state, given the share of calls that are there for good.
+pub fn piles_up(share: f64) -> String {
+    format!("waits grow without end: {} of the calls that come are there for good", number::percent(share))
+}
+
 /// What calls ask of it.
 pub fn load_in_words(load: &Load) -> String {
     let what = match load.bound {

@@ -8,7 +8,7 @@ mod load;
 
 pub use figures::{Figure, Id, Kind, Played, Report, Row};
 pub use inputs::{Contender, Inputs, is_coarse};
-pub use load::{endless, load_in_words};
+pub use load::{endless, load_in_words, piles_up};
 
 impl Report {
     /// `fantail.simulate/1`: one JSON object, every number in full precision, times in seconds.
