@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::dashes::{Dashes, NONE};
 use crate::{number, output};
-use fantail_report::simulate::{Figure, Id, Kind, Report, Row};
+use fantail_report::simulate::{Blocks, Figure, Id, Kind, Report, Row};
 use fantail_report::text::{fold, printable};
 
 /// Blanks between columns.
@@ -192,25 +192,27 @@ fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
     dashes.notes()
 }
 
-fn notes(report: &Report) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut groups: Vec<(&Row, Vec<&str>)> = Vec::new();
-    for row in report.rows.iter().filter(|row| row.blocks.is_some()) {
-        let alike = |(other, _): &&mut (&Row, _)| (other.blocks, other.warm_up) == (row.blocks, row.warm_up);
+/// What jobs that matter to each other were played in, and whether that tells what they come to.
+fn blocks_in_words(report: &Report) -> Vec<String> {
+    let mut groups: Vec<(&Blocks, Vec<&str>)> = Vec::new();
+    let interact = || report.rows.iter().filter_map(|row| Some((row.blocks.as_ref()?, row.shown.as_str())));
+    for (blocks, name) in interact() {
+        let alike =
+            |(other, _): &&mut (&Blocks, _)| (other.count, other.warm_up) == (blocks.count, blocks.warm_up);
         match groups.iter_mut().find(alike) {
-            Some((_, names)) => names.push(&row.shown),
-            None => groups.push((row, vec![&row.shown])),
+            Some((_, names)) => names.push(name),
+            None => groups.push((blocks, vec![name])),
         }
     }
-    for (Row { blocks, warm_up, has_intervals, .. }, names) in groups {
+    let shared = |(Blocks { count, are_enough, warm_up, .. }, names): (&Blocks, Vec<&str>)| {
         let of = if names.len() == report.rows.len() {
             String::new()
         } else {
             format!(" of {}", names.join(", "))
         };
-        let rest = if *has_intervals {
-            let [blocks, block] = [blocks.unwrap_or_default(), Simulation::BLOCK].map(number::grouped);
-            format!("intervals rest on how {blocks} blocks of {block} differ")
+        let rest = if *are_enough {
+            let [count, block] = [*count, Simulation::BLOCK].map(number::grouped);
+            format!("intervals rest on how {count} blocks of {block} differ")
         } else {
             format!("{} of them are needed for intervals", number::grouped(2 * Simulation::BLOCK))
         };
@@ -219,24 +221,28 @@ fn notes(report: &Report) -> Vec<String> {
         } else {
             String::new()
         };
-        notes.push(format!("Jobs{of} matter to each other: {rest}{warm}."));
-    }
-    for row in &report.rows {
-        let name = &row.shown;
-        if let Some(share) = row.piles_up {
-            let share = number::percent(share);
-            notes.push(format!(
-                "{name}: {share} of the calls that come are there for good. There is no steady state, and figures depend on how \
-                 many jobs are played."
-            ));
-        } else if let Some(jobs) = row.remembers {
-            let [jobs, warm_up] = [jobs, row.warm_up].map(number::grouped);
-            notes.push(format!(
-                "{name}: the beginning is forgotten after about {jobs} jobs, and {warm_up} are played before those that count: \
-                 expected a longer `warm_up`."
+        format!("Jobs{of} matter to each other: {rest}{warm}.")
+    };
+    let unsteady = |(Blocks { warm_up, remembers, piles_up, .. }, name): (&Blocks, &str)| {
+        if let Some(share) = piles_up {
+            let share = number::percent(*share);
+            return Some(format!(
+                "{name}: {share} of the calls that come are there for good. There is no steady state, and figures depend on \
+                 how many jobs are played."
             ));
         }
-    }
+        let [jobs, warm_up] = [(*remembers)?, *warm_up].map(number::grouped);
+        Some(format!(
+            "{name}: the beginning is forgotten after about {jobs} jobs, and {warm_up} are played before those that count: \
+             expected a longer `warm_up`."
+        ))
+    };
+    groups.into_iter().map(shared).chain(interact().filter_map(unsteady)).collect()
+}
+
+fn notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(blocks_in_words(report));
     if report.rows.iter().any(|row| row.beyond_time) {
         notes.push("Calls that take more than 584 years count as calls that never end.".to_owned());
     }

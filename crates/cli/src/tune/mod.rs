@@ -54,7 +54,9 @@ pub(crate) fn run(args: &TuneArgs) -> anyhow::Result<ExitCode> {
     let unwritten = unwritten.unwrap_or_default();
     match worse {
         Some(worse) => {
-            output::say(&format_args!("error: under the load of the scenario copies make {worse}{unwritten}"))
+            output::say(&format_args!(
+                "error: under the load of the scenario copies make {worse}{unwritten}"
+            ));
         }
         None => output::say(&format_args!("error: no plan was found that meets the goals{unwritten}")),
     }

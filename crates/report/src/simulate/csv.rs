@@ -32,7 +32,7 @@ pub(super) fn render(report: &Report) -> Vec<u8> {
         let mut record = vec![row.name.clone(), row.file.clone().unwrap_or_default()];
         record.push(if row.is_client { "client" } else { "plan" }.to_owned());
         record.push(row.jobs.to_string());
-        record.push(row.blocks.map(|blocks| blocks.to_string()).unwrap_or_default());
+        record.push(row.blocks.as_ref().map(|blocks| blocks.count.to_string()).unwrap_or_default());
         for (id, interval) in &columns {
             let figure = row.figures.iter().find(|figure| figure.id == **id);
             let number = |number: Option<f64>| {

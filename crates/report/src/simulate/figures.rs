@@ -49,22 +49,41 @@ pub struct Row {
     pub is_client: bool,
     /// How many were played.
     pub jobs: u64,
-    /// How many blocks intervals rest on; `None`: jobs are independent.
-    pub blocks: Option<u64>,
-    /// Whether they are enough for intervals.
-    pub has_intervals: bool,
-    /// Jobs before each block that do not count.
-    pub warm_up: u64,
-    /// About how many it would take until the beginning is forgotten, where that is more.
-    pub remembers: Option<u64>,
-    /// The share of calls that are there for good, where more and more are: figures depend on how many jobs are played.
-    pub piles_up: Option<f64>,
+    /// What they were played in; `None`: jobs are independent.
+    pub blocks: Option<Blocks>,
     /// Whether jobs never returned of which some may have, had calls been played that take longer than [`Time`] counts.
     pub beyond_time: bool,
     /// Whether calls of a branch are mostly so short that it matters that times are whole nanoseconds.
     pub is_coarse: bool,
     /// In the order that they are shown in.
     pub figures: Vec<Figure>,
+}
+
+/// The parts in which jobs are played that matter to each other.
+pub struct Blocks {
+    /// How many there are.
+    pub count: u64,
+    /// Whether they are enough for intervals, which rest on how they differ.
+    pub are_enough: bool,
+    /// Jobs before each of them that do not count.
+    pub warm_up: u64,
+    /// About how many it would take until the beginning is forgotten, where that is more.
+    pub remembers: Option<u64>,
+    /// The share of calls that are there for good, where more and more are: figures depend on how many jobs are played.
+    pub piles_up: Option<f64>,
+}
+
+impl Blocks {
+    fn of(simulation: &Simulation, summary: &Summary) -> Option<Blocks> {
+        let (warm_up, remembers) = (simulation.warm_up(), simulation.remembers());
+        Some(Blocks {
+            count: summary.blocks()?,
+            are_enough: summary.has_intervals(),
+            warm_up,
+            remembers: Some(remembers).filter(|jobs| *jobs > warm_up),
+            piles_up: summary.piles_up(),
+        })
+    }
 }
 
 /// A number with where it truly lies, with 95 % confidence.
@@ -121,11 +140,7 @@ impl Report {
             description: contender.description.clone(),
             is_client: contender.is_client,
             jobs: played.summary.jobs(),
-            blocks: played.summary.blocks(),
-            has_intervals: played.summary.has_intervals(),
-            warm_up: contender.simulation.warm_up(),
-            remembers: remembers(&contender.simulation),
-            piles_up: played.summary.piles_up(),
+            blocks: Blocks::of(&contender.simulation, &played.summary),
             beyond_time: played.summary.verdicts().never.count > 0
                 && contender.simulation.beyond_time() > 1e-9,
             is_coarse: contender.is_coarse,
@@ -140,11 +155,6 @@ impl Report {
             rows: contenders.iter().zip(played).map(row).collect(),
         }
     }
-}
-
-/// How many jobs it takes to forget the beginning, if they are more than are played.
-fn remembers(simulation: &Simulation) -> Option<u64> {
-    simulation.jobs_interact().then(|| simulation.remembers()).filter(|jobs| *jobs > simulation.warm_up())
 }
 
 /// What was played, on one line.

@@ -47,11 +47,12 @@ impl Serialize for Plan<'_> {
         map.serialize_entry("kind", if row.is_client { "client" } else { "plan" })?;
         map.serialize_entry("method", "simulated")?;
         map.serialize_entry("jobs", &row.jobs)?;
-        map.serialize_entry("blocks", &row.blocks)?;
+        let blocks = row.blocks.as_ref();
+        map.serialize_entry("blocks", &blocks.map(|blocks| blocks.count))?;
         map.serialize_entry("assumes", &assumes(row))?;
-        map.serialize_entry("warm_up", &row.blocks.map(|_| row.warm_up))?;
-        map.serialize_entry("remembers", &row.remembers)?;
-        map.serialize_entry("piles_up", &row.piles_up)?;
+        map.serialize_entry("warm_up", &blocks.map(|blocks| blocks.warm_up))?;
+        map.serialize_entry("remembers", &blocks.and_then(|blocks| blocks.remembers))?;
+        map.serialize_entry("piles_up", &blocks.and_then(|blocks| blocks.piles_up))?;
         entries(row, &mut map, &|figure| finite(figure.value.ok()?))?;
         map.serialize_entry("intervals", &Intervals(row))?;
         map.serialize_entry("why_null", &why_null(row))?;

@@ -6,7 +6,7 @@ mod inputs;
 mod json;
 mod load;
 
-pub use figures::{Figure, Id, Kind, Played, Report, Row};
+pub use figures::{Blocks, Figure, Id, Kind, Played, Report, Row};
 pub use inputs::{Contender, Inputs, is_coarse};
 pub use load::{endless, load_in_words, piles_up};
 
