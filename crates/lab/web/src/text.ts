@@ -33,7 +33,7 @@ const UNITS: readonly [string, number, number][] = [
 /** A time on an axis, with no more digits than it has. */
 export function tick(seconds: number): string {
   if (seconds === 0) return "0";
-  const [unit, scale] = UNITS.find(([, scale, most]) => seconds / scale < most) ?? ["h", 3600];
+  const [unit, scale] = UNITS.find(([, scale, most]) => Math.abs(seconds) / scale < most) ?? ["h", 3600];
   return `${Number((seconds / scale).toPrecision(4))} ${unit}`;
 }
 

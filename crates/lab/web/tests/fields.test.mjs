@@ -122,6 +122,15 @@ test("a copy that a deadline brings forward is told as the command tells it", as
   await page.close();
 });
 
+test("an axis that begins before zero has its unit", async () => {
+  const page = await browser.page();
+  await page.locator("#figure-density").scrollIntoViewIfNeeded();
+  await page.waitForSelector("#figure-density svg.chart");
+  const ticks = await page.locator("#figure-density svg.chart text").allTextContents();
+  assert.ok(ticks.includes("-1 s") && ticks.includes("4 s"), String(ticks));
+  await page.close();
+});
+
 test("files say what the screen says, with units in their heads and quotes around commas", async () => {
   const page = await browser.page("strategy=hedge&pin=n%3D12%26latency%3Dp50%3D0.8s,p95%3D1.5s");
   await page.evaluate(() => {
