@@ -241,6 +241,13 @@ fn limiters_are_checked() {
 #[test]
 fn names_hold_nothing_that_a_terminal_obeys() {
     check(
+        "[plan.\"a\\u001b\"]",
+        &[
+            "1:7: `name`: got `a\\u{1b}`, expected no control characters",
+            "1:7: plan `a\\u{1b}` has no branches; expected [plan.a\\u{1b}.branch] or [plan.a\\u{1b}.each]",
+        ],
+    );
+    check(
         "[limiter.\"\\u0007\"]\ngate = 1\n[plan.\"a\\n\".branch.\"b\\u001b[31m\"]",
         &[
             "1:10: `name`: got `\\u{7}`, expected no control characters",

@@ -103,6 +103,11 @@ fn print(report: &Report, format: Format) -> anyhow::Result<ExitCode> {
         Format::Md => table::markdown(report).into_bytes(),
     };
     output::print(rendered)?;
+    if matches!(format, Format::Csv | Format::Md) {
+        for note in table::unsteady(report) {
+            output::say(&format_args!("warning: {note}"));
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }
 

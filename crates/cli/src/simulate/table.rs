@@ -192,11 +192,11 @@ fn dashes(report: &Report, shown: &[Id]) -> Vec<String> {
     dashes.notes()
 }
 
-/// What jobs that matter to each other were played in, and whether that tells what they come to.
+/// What jobs that matter to each other were played in.
 fn blocks_in_words(report: &Report) -> Vec<String> {
     let mut groups: Vec<(&Blocks, Vec<&str>)> = Vec::new();
-    let interact = || report.rows.iter().filter_map(|row| Some((row.blocks.as_ref()?, row.shown.as_str())));
-    for (blocks, name) in interact() {
+    let interact = report.rows.iter().filter_map(|row| Some((row.blocks.as_ref()?, row.shown.as_str())));
+    for (blocks, name) in interact {
         let alike =
             |(other, _): &&mut (&Blocks, _)| (other.count, other.warm_up) == (blocks.count, blocks.warm_up);
         match groups.iter_mut().find(alike) {
@@ -223,26 +223,44 @@ fn blocks_in_words(report: &Report) -> Vec<String> {
         };
         format!("Jobs{of} matter to each other: {rest}{warm}.")
     };
-    let unsteady = |(Blocks { warm_up, remembers, piles_up, .. }, name): (&Blocks, &str)| {
+    groups.into_iter().map(shared).collect()
+}
+
+/// Which plans did not come to what they come to in the end, and why.
+pub(super) fn unsteady(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    for row in &report.rows {
+        let (name, Some(Blocks { warm_up, remembers, round, piles_up, .. })) = (&row.shown, &row.blocks)
+        else {
+            continue;
+        };
         if let Some(share) = piles_up {
             let share = number::percent(*share);
-            return Some(format!(
+            notes.push(format!(
                 "{name}: {share} of the calls that come are there for good. There is no steady state, and figures depend on \
                  how many jobs are played."
             ));
+        } else if let Some(jobs) = remembers {
+            let [jobs, warm_up] = [*jobs, *warm_up].map(number::grouped);
+            notes.push(format!(
+                "{name}: the beginning is forgotten after about {jobs} jobs, and {warm_up} are played before those that count: \
+                 expected a longer `warm_up`."
+            ));
         }
-        let [jobs, warm_up] = [(*remembers)?, *warm_up].map(number::grouped);
-        Some(format!(
-            "{name}: the beginning is forgotten after about {jobs} jobs, and {warm_up} are played before those that count: \
-             expected a longer `warm_up`."
-        ))
-    };
-    groups.into_iter().map(shared).chain(interact().filter_map(unsteady)).collect()
+        if let Some(jobs) = round {
+            let jobs = number::grouped(*jobs);
+            notes.push(format!(
+                "{name}: it takes {jobs} jobs to meet all of a window or all between two slow periods; fewer may say nothing of them."
+            ));
+        }
+    }
+    notes
 }
 
 fn notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(blocks_in_words(report));
+    notes.extend(unsteady(report));
     if report.rows.iter().any(|row| row.beyond_time) {
         notes.push("Calls that take more than 584 years count as calls that never end.".to_owned());
     }

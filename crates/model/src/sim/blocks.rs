@@ -90,13 +90,15 @@ impl Growth {
 
     /// The share of so many calls that came and stayed, where that is no chance: in every block about as many, or far more than a
     /// queue that empties now and then can hold.
-    pub(super) fn share(&self, calls: u64) -> Option<f64> {
+    pub(super) fn share(&self, calls: u64, blocks: u64) -> Option<f64> {
         const NOTHING: f64 = 0.005;
-        const MUCH: f64 = 0.05;
+        const MUCH: f64 = 0.1;
         let stay = self.more as f64 - self.fewer as f64;
         let share = stay / calls as f64;
-        let steady = stay > 3.0 * libm::sqrt(self.squares as f64);
-        (share > MUCH || share > NOTHING && steady).then_some(share)
+        let squares = self.squares as f64;
+        let alike = stay * stay > 0.5 * blocks as f64 * squares;
+        let steady = stay > 3.0 * libm::sqrt(squares);
+        (share > MUCH && alike || share > NOTHING && steady).then_some(share)
     }
 }
 

@@ -83,9 +83,8 @@ impl Simulation {
                 |bound, offered| loads.push(Load { bound, name: limiter.name.clone(), offered, sure });
             if let Some(gate) = limiter.gate {
                 let held = branches().map(|(i, branch)| {
-                    let server = self.serves[i].map(|server| &self.scenario.servers[server as usize]);
                     let most = branch.attempt_timeout.map_or(f64::INFINITY, Time::as_secs_f64);
-                    f64::from(branch.weight) * self.service(i, server).min(most)
+                    f64::from(branch.weight) * self.mean_time(i).min(most)
                 });
                 push(Bound::Gate, arrivals * held.sum::<f64>() / f64::from(gate));
             }
@@ -132,6 +131,12 @@ impl Simulation {
         // A share of zero of what has no mean is nothing.
         let part = |share: f64, time: f64| if share > 0.0 { share * time } else { 0.0 };
         (part(1.0 - failing, answer) + part(failing, failure)) / server.speed()
+    }
+
+    /// The mean time in service of a branch where it is served.
+    pub(super) fn mean_time(&self, branch: usize) -> f64 {
+        let server = self.serves[branch].map(|server| &self.scenario.servers[server as usize]);
+        self.service(branch, server)
     }
 
     fn mean_size(&self) -> f64 {

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use fantail_core::Time;
 
-use super::arriving::UNCOUNTED;
 use super::scenario::mean_gap;
 use super::servers::Fate;
 use super::{Arrivals, Failures, Scenario, Server};
@@ -177,7 +176,7 @@ impl Luck {
                 Arrivals::OneAtATime | Arrivals::Clients { .. } => Time::ZERO,
                 Arrivals::Every(gap) => *gap,
                 Arrivals::Poisson(rate) => nearest(-libm::log(drawn) / rate),
-                Arrivals::Trace(times) => gap_of(times, number.wrapping_add(i) & !UNCOUNTED),
+                Arrivals::Trace(times) => gap_of(times, number.wrapping_add(i)),
             };
         }
     }
@@ -193,13 +192,14 @@ impl Luck {
     }
 }
 
-/// How long after the one before a job arrives, by its place in a trace that begins again after its end.
-fn gap_of(times: &[Time], place: u64) -> Time {
-    let at = |place: u64| times[(place % times.len() as u64) as usize];
-    if place.is_multiple_of(times.len() as u64) {
-        mean_gap(times)
-    } else {
-        at(place).saturating_sub(at(place - 1))
+/// How long after the one before a job arrives, by its number: a trace begins again after its end, and went on before its
+/// beginning, where jobs have numbers below zero.
+fn gap_of(times: &[Time], number: u64) -> Time {
+    // Without the bit that says whether it counts.
+    let number = (number << 1).cast_signed() >> 1;
+    match number.rem_euclid(times.len().cast_signed() as i64) as usize {
+        0 => mean_gap(times),
+        place => times[place].saturating_sub(times[place - 1]),
     }
 }
 

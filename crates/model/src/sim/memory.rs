@@ -3,7 +3,7 @@
 use fantail_core::Time;
 
 use super::luck::nearest;
-use super::{Allows, Bound, Scenario, Server, Simulation};
+use super::{Allows, Scenario, Server, Simulation};
 
 /// As many jobs are played before a block at least, and at most, unless the scenario says how many.
 const LEAST: u64 = 2_000;
@@ -18,34 +18,63 @@ impl Simulation {
     }
 
     /// About how many jobs it takes until no figure is a percent away from what it comes to in the end, empty queues, full
-    /// buckets and clients that start all at once being forgotten.
+    /// buckets and clients that start all at once being forgotten. Copies and retries are not looked at.
     ///
     /// A queue at a load of ρ forgets by a factor of e in the time of `ρ / (1 - √ρ)²` jobs (the relaxation time of M/M/1: Cohen,
-    /// The Single Server Queue, 1982, II.2). A bucket is forgotten when it could have been filled, a window when it is over,
-    /// slow periods when one has come.
+    /// The Single Server Queue, 1982, II.2), and longer as service varies more than that; calls in service are forgotten when
+    /// they have ended. What is asked for more than it can give drains its bucket, or fills until deadlines cut as much.
     pub fn remembers(&self) -> u64 {
         const FOLDS: f64 = 4.0;
         let Some(rate) = self.scenario.arrivals.rate() else {
-            return self.scenario.arrivals.clients().map_or(0, |(clients, _)| 2 * u64::from(clients));
+            let clients = self.scenario.arrivals.clients().map_or(0, |(clients, _)| u64::from(clients));
+            return if clients > 1 { 2 * clients } else { 0 };
         };
-        let waits = |bound: Bound| bound != Bound::Limit;
-        let loads = self.loads().into_iter().filter(|load| waits(load.bound) && load.offered < 1.0);
-        let busiest = loads.map(|load| load.offered).fold(0.0, f64::max);
-        let relaxes = busiest / (1.0 - libm::sqrt(busiest)) / (1.0 - libm::sqrt(busiest));
+        let loads = || self.loads().into_iter().map(|load| load.offered);
+        let busiest = loads().filter(|load| *load < 1.0).fold(0.0, f64::max);
+        let relaxes = busiest / (1.0 - libm::sqrt(busiest)) / (1.0 - libm::sqrt(busiest)) * self.unevenness();
+        // How much more than it can give is asked of what is asked for least more.
+        let over = loads().map(|load| load - 1.0).filter(|over| *over > 0.0).fold(f64::INFINITY, f64::min);
+        let cut = self.plan.branches().iter().filter_map(|branch| branch.deadline).max();
+        let fills = cut.map_or(0.0, |deadline| 2.0 * deadline.as_secs_f64() / over);
+        let in_service = (0..self.serves.len()).map(|branch| self.mean_time(branch)).fold(0.0, f64::max);
         let limiters = self.plan.limiters().iter();
         let buckets = limiters.filter_map(|limiter| Some((limiter.rate?, limiter.sustained()?)));
-        let buckets = buckets.map(|(rate, sustained)| fills(rate.burst, sustained, rate.per));
+        let buckets = buckets.map(|(rate, sustained)| filled(rate.burst, sustained, rate.per) / over);
         let servers = self.servers().map(|server| {
             let limit = server.limit.map_or(0.0, |limit| match limit.allows {
-                Allows::Bucket(rate) => fills(rate.burst, rate.permits, rate.per),
+                Allows::Bucket(rate) => filled(rate.burst, rate.permits, rate.per) / over,
                 Allows::Window { per, .. } => per.as_secs_f64(),
             });
-            let slow = server.slow.as_ref().and_then(|slow| slow.every).map_or(0.0, Time::as_secs_f64);
-            limit.max(slow)
+            let slow = server.slow.as_ref().filter(|slow| server.slots.is_some() && slow.every.is_some());
+            limit.max(slow.map_or(0.0, |slow| 2.0 * slow.lasts.as_secs_f64()))
         });
-        let longest = buckets.chain(servers).fold(0.0, f64::max);
+        let longest = buckets.chain(servers).fold(fills.max(FOLDS * in_service), f64::max);
         // The cast stops at the largest number.
         (FOLDS * relaxes).max(longest * rate) as u64
+    }
+
+    /// How many jobs arrive in the longest round of a clock that servers go by: fewer do not meet all its phases. `None` without
+    /// such a clock, or where nobody knows how many arrive.
+    pub fn round(&self) -> Option<u64> {
+        let (_, round) = self.clock()?;
+        Some((self.scenario.arrivals.rate()? * round.as_secs_f64()) as u64)
+    }
+
+    /// Whether servers are as fast at any time, so that calls that are there at another tell of all times.
+    pub(super) fn is_even(&self) -> bool {
+        !self.servers().any(|server| server.slow.as_ref().is_some_and(|slow| slow.every.is_some()))
+    }
+
+    /// How much longer a queue remembers than one of exponential service: half of one and the squared coefficient of variation, of
+    /// the branch that varies most.
+    fn unevenness(&self) -> f64 {
+        const MOST: f64 = 50.0;
+        let squared = |branch: usize| {
+            let moments = self.luck.law(branch).moments().ok()?;
+            Some(moments.variance / (moments.mean * moments.mean))
+        };
+        let most = (0..self.serves.len()).map(|branch| squared(branch).unwrap_or(f64::INFINITY));
+        f64::midpoint(1.0, most.fold(1.0, f64::max)).min(MOST)
     }
 
     /// When the first job of a block arrives, given its number.
@@ -53,6 +82,15 @@ impl Simulation {
     /// Where servers go by the clock it has to matter when that is: blocks come one after the other, as in one long run; where
     /// nobody knows how long they take, at any time of a round.
     pub(super) fn begins_at(&self, first: u64) -> Time {
+        let Some((from, round)) = self.clock() else { return Time::ZERO };
+        match self.scenario.arrivals.rate() {
+            Some(rate) => nearest(first as f64 / rate),
+            None => from.saturating_add(nearest(self.luck.phase(first) * round.as_secs_f64())),
+        }
+    }
+
+    /// From when on servers go by a clock, and how long its longest round is.
+    fn clock(&self) -> Option<(Time, Time)> {
         let clocks = self.servers().flat_map(|server| {
             let window = server.limit.and_then(|limit| match limit.allows {
                 Allows::Window { per, .. } => Some((Time::ZERO, per)),
@@ -61,13 +99,7 @@ impl Simulation {
             let slow = server.slow.as_ref().and_then(|slow| Some((slow.from, slow.every?)));
             window.into_iter().chain(slow)
         });
-        let Some((from, round)) = clocks.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1))) else {
-            return Time::ZERO;
-        };
-        match self.scenario.arrivals.rate() {
-            Some(rate) => nearest(first as f64 / rate),
-            None => from.saturating_add(nearest(self.luck.phase(first) * round.as_secs_f64())),
-        }
+        clocks.reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
     }
 
     /// The servers that are called.
@@ -79,6 +111,6 @@ impl Simulation {
 }
 
 /// How many seconds it takes to fill a bucket.
-fn fills(burst: u32, permits: u32, per: Time) -> f64 {
+fn filled(burst: u32, permits: u32, per: Time) -> f64 {
     f64::from(burst) / f64::from(permits) * per.as_secs_f64()
 }

@@ -78,7 +78,7 @@ impl Queued {
                 self.most = 0;
                 before = self.calls.len();
             }
-            if arrival.last {
+            if arrival.last && self.simulation.is_even() {
                 self.summary.grew(before as u64, self.calls.len() as u64);
             }
             let Course { ends, took, busy } = self.play(arrival.number, now)?;

@@ -31,7 +31,8 @@ impl Summary {
     /// The share of the calls that are there for good, where more and more are, without end: then there is no steady state, and
     /// figures depend on how long is played. `None` where nothing says so.
     pub fn piles_up(&self) -> Option<f64> {
-        self.blocks.as_ref()?.growth.share(self.attempts())
+        let blocks = self.blocks.as_ref()?;
+        blocks.growth.share(self.attempts(), blocks.count)
     }
 
     /// How they ended.

@@ -267,7 +267,7 @@ impl World {
         if arrival.first {
             self.before = self.calls();
         }
-        if arrival.last {
+        if arrival.last && self.simulation.is_even() {
             self.summary.grew(self.before, self.calls());
         }
         self.arrive(arrival.number, arrival.counts);

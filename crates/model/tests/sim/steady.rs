@@ -75,8 +75,17 @@ fn as_many_jobs_are_played_before_as_the_system_remembers() {
     check(Arrivals::Poisson(0.999), queue(1), 200_000, 15_900_000..16_000_000);
     let clients = Arrivals::Clients { clients: 3_000, think: Time::from_secs(1) };
     check(clients, queue(1), 6_000, 6_000..6_001);
-    let bucket = |burst| limited(Allows::Bucket(Rate { permits: 10, per: Time::from_secs(1), burst }));
-    check(Arrivals::Poisson(5.0), bucket(50_000), 25_000, 25_000..25_001);
+    // Ten a second more than it gives drain 5,000 in 500 s.
+    let bucket = limited(Allows::Bucket(Rate { permits: 10, per: Time::from_secs(1), burst: 5_000 }));
+    check(Arrivals::Poisson(20.0), bucket, 10_000, 10_000..10_001);
+    check(Arrivals::Poisson(5_000.0), queue(10_000), 20_000, 20_000..20_001);
+    check(Arrivals::OneAtATime, queue(1), 2_000, 0..1);
+    let deadline = PlanSpec { deadline: Some(Time::from_secs(1_000)), ..one() };
+    let cut = system(deadline, exponential(1.0), Arrivals::Poisson(1.5), queue(1), None);
+    assert_eq!(cut.warm_up(), 6_000);
+    let uneven = Law::log_normal((-2.0_f64).exp(), 2.0).unwrap();
+    let uneven = system(one(), uneven, Arrivals::Poisson(0.9), queue(1), None);
+    assert!((34_000..38_000).contains(&uneven.warm_up()), "{}", uneven.warm_up());
     let stated = system(one(), exponential(1.0), Arrivals::Poisson(0.999), queue(1), Some(7));
     assert_eq!(stated.warm_up(), 7);
 }
@@ -174,6 +183,45 @@ fn a_load_is_sure_where_nothing_spares_any_of_it() {
         1,
     );
     assert_eq!(without_mean.unwrap().loads()[0].offered, f64::INFINITY);
+}
+
+/// Half of ten thousand slots, overload that a deadline cuts, and pauses that begin and end anywhere in a run.
+#[test]
+fn what_only_fills_or_stands_still_for_a_while_does_not_pile_up() {
+    let arrivals = || Arrivals::Poisson(5_000.0);
+    let big = played(&system(one(), exponential(1.0), arrivals(), queue(10_000), None), 4);
+    assert_eq!(big.piles_up(), None);
+    assert_holds(big.utilisation(0, 10_000).unwrap().interval(confidence()), 0.5, "half of the slots");
+    let deadline = PlanSpec { deadline: Some(Time::from_secs(30)), ..one() };
+    let cut = played(&system(deadline, exponential(1.0), Arrivals::Poisson(1_000.0), queue(500), None), 2);
+    assert_eq!(cut.piles_up(), None);
+    assert!(cut.quantile(fantail_model::Level::MEDIAN).as_secs_f64() > 29.0);
+    let slow = Slow {
+        factor: f64::INFINITY,
+        lasts: Time::from_secs(60),
+        every: Some(Time::from_secs(200)),
+        from: Time::from_secs(40),
+        replicas: None,
+    };
+    let pauses = Server { slow: Some(slow), ..queue(200) };
+    let pauses = system(one(), exponential(0.01), Arrivals::Poisson(100.0), pauses, None);
+    assert_eq!([0..5_000, 0..10_000].map(|jobs| pauses.run(jobs).unwrap().piles_up()), [None; 2]);
+    assert_eq!(pauses.round(), Some(20_000));
+}
+
+/// Nine at once, and one ten seconds later, are the same before the jobs that count and after.
+#[test]
+fn a_trace_goes_on_where_jobs_begin_to_count() {
+    let times: Vec<Time> = [0, 0, 0, 0, 0, 0, 0, 0, 0, 10].map(Time::from_secs).into();
+    let one_of = |warm_up| {
+        let law = Law::empirical(&[0.9], &[]).unwrap();
+        let arrivals = Arrivals::Trace(times.clone().into());
+        system(one(), law, arrivals, queue(1), Some(warm_up)).run(0..10_000).unwrap()
+    };
+    let alone = one_of(0);
+    for warm_up in [1, 7, 10, 2_000] {
+        assert_eq!((one_of(warm_up).worst(), one_of(warm_up).peak()), (alone.worst(), alone.peak()));
+    }
 }
 
 /// A strict rate gives back what is left beside its burst.

@@ -37,11 +37,9 @@ fn plan(
 ) -> Option<PlanEntry> {
     let groups = draft.groups.as_ref()?;
     if groups.is_empty() {
-        let name = draft.name;
-        let message = format!(
-            "plan {} has no branches; expected [plan.{name}.branch] or [plan.{name}.each]",
-            quote(name)
-        );
+        let (quoted, name) = (quote(draft.name), draft.name.escape_debug());
+        let message =
+            format!("plan {quoted} has no branches; expected [plan.{name}.branch] or [plan.{name}.each]");
         reader.fault(draft.name_span.clone(), message);
         return None;
     }

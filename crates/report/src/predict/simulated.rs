@@ -11,6 +11,7 @@ use fantail_model::{Cancellation, Dependence, Figure, GroupedPlan, Law, Level, M
 
 use super::report::{BUSY_FOR_EVER, Prices};
 use super::solved::Shares;
+use crate::number;
 use crate::simulate::{endless, is_coarse, piles_up};
 
 /// Plays the same jobs of several simulations: all at once where there are threads, or [one after another](in_turn).
@@ -111,7 +112,16 @@ impl Simulated {
         let copies = plan.branches().iter().any(|branch| !branch.delays().is_empty());
         let plain = copies.then(|| simulation.without_copies());
         let simulations: Vec<&Simulation> = std::iter::once(&simulation).chain(&plain).collect();
-        let jobs = effort.jobs.unwrap_or_else(|| usual(simulation.jobs_interact(), calls(&simulation)));
+        let (interact, round) = (simulation.jobs_interact(), simulation.round());
+        let jobs = effort.jobs.unwrap_or_else(|| usual(interact, calls(&simulation), round));
+        let (remembers, warm_up) = (simulation.remembers(), simulation.warm_up());
+        assumptions.extend((interact && remembers > warm_up).then(|| {
+            let [remembers, warm_up] = [remembers, warm_up].map(number::grouped);
+            format!("the beginning, of which about {remembers} jobs can tell, is forgotten after {warm_up}")
+        }));
+        assumptions.extend(round.filter(|round| *round > jobs).map(|round| {
+            format!("jobs meet all phases of a clock, though that takes {}", number::grouped(round))
+        }));
         let mut summaries = play(&simulations, 0..jobs).map_err(|error| error.to_string())?.into_iter();
         let mut next = || summaries.next().expect("there is one for each simulation");
         let summary = next();
@@ -188,8 +198,9 @@ fn calls(simulation: &Simulation) -> u32 {
 }
 
 /// As many jobs of `n` calls as take about a second, but enough for figures that say something, unless those would take more than
-/// about ten: a thousand, or two whole blocks where jobs interact, since less has no intervals.
-fn usual(interact: bool, n: u32) -> u64 {
+/// about ten: a thousand, or two whole blocks where jobs interact, since less has no intervals; as many as meet all phases of
+/// a clock that servers go by.
+fn usual(interact: bool, n: u32, round: Option<u64>) -> u64 {
     /// About a second's worth.
     const CALLS: u64 = 2_000_000;
     const MOST: u64 = 10 * Simulation::BLOCK;
@@ -197,6 +208,8 @@ fn usual(interact: bool, n: u32) -> u64 {
     let (least, whole) = if interact { (2 * Simulation::BLOCK, Simulation::BLOCK) } else { (1_000, 1) };
     let jobs = (CALLS / n).clamp(least, MOST);
     let jobs = jobs - jobs % whole;
+    let round = round.unwrap_or(0).next_multiple_of(whole);
+    let jobs = if round.saturating_mul(n) <= 10 * CALLS { jobs.max(round) } else { jobs };
     if jobs * n > 10 * CALLS { (10 * CALLS / n).clamp(100, Simulation::BLOCK) } else { jobs }
 }
 
@@ -289,7 +302,7 @@ mod tests {
     /// Jobs by whether they interact, and by the calls of each.
     #[test]
     fn plans_are_simulated_for_about_a_second_and_seldom_more_than_ten() {
-        let check = |interact, n, jobs| assert_eq!(usual(interact, n), jobs, "{interact} {n}");
+        let check = |interact, n, jobs| assert_eq!(usual(interact, n, None), jobs, "{interact} {n}");
         check(false, 1, 100_000);
         check(false, 100, 20_000);
         check(false, 20_000, 1_000);
@@ -300,5 +313,9 @@ mod tests {
         check(true, 1_000, 20_000);
         check(true, 4_000, 5_000);
         check(true, 1_000_000, 100);
+        assert_eq!(
+            [360_001, 18_000, 1 << 63].map(|round| usual(true, 10, Some(round))),
+            [370_000, 100_000, 100_000]
+        );
     }
 }

@@ -69,6 +69,8 @@ pub struct Blocks {
     pub warm_up: u64,
     /// About how many it would take until the beginning is forgotten, where that is more.
     pub remembers: Option<u64>,
+    /// How many jobs it takes to meet all phases of what goes by a clock, where fewer were played.
+    pub round: Option<u64>,
     /// The share of calls that are there for good, where more and more are: figures depend on how many jobs are played.
     pub piles_up: Option<f64>,
 }
@@ -81,6 +83,7 @@ impl Blocks {
             are_enough: summary.has_intervals(),
             warm_up,
             remembers: Some(remembers).filter(|jobs| *jobs > warm_up),
+            round: simulation.round().filter(|jobs| *jobs > summary.jobs()),
             piles_up: summary.piles_up(),
         })
     }

@@ -52,6 +52,7 @@ impl Serialize for Plan<'_> {
         map.serialize_entry("assumes", &assumes(row))?;
         map.serialize_entry("warm_up", &blocks.map(|blocks| blocks.warm_up))?;
         map.serialize_entry("remembers", &blocks.and_then(|blocks| blocks.remembers))?;
+        map.serialize_entry("round", &blocks.and_then(|blocks| blocks.round))?;
         map.serialize_entry("piles_up", &blocks.and_then(|blocks| blocks.piles_up))?;
         entries(row, &mut map, &|figure| finite(figure.value.ok()?))?;
         map.serialize_entry("intervals", &Intervals(row))?;
