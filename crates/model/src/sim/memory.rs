@@ -25,6 +25,7 @@ impl Simulation {
     /// they have ended. What is asked for more than it can give drains its bucket, or fills until deadlines cut as much.
     pub fn remembers(&self) -> u64 {
         const FOLDS: f64 = 4.0;
+        const SERVICES: f64 = 6.0;
         let Some(rate) = self.scenario.arrivals.rate() else {
             let clients = self.scenario.arrivals.clients().map_or(0, |(clients, _)| u64::from(clients));
             return if clients > 1 { 2 * clients } else { 0 };
@@ -48,7 +49,7 @@ impl Simulation {
             let slow = server.slow.as_ref().filter(|slow| server.slots.is_some() && slow.every.is_some());
             limit.max(slow.map_or(0.0, |slow| 2.0 * slow.lasts.as_secs_f64()))
         });
-        let longest = buckets.chain(servers).fold(fills.max(FOLDS * in_service), f64::max);
+        let longest = buckets.chain(servers).fold(fills.max(SERVICES * in_service), f64::max);
         // The cast stops at the largest number.
         (FOLDS * relaxes).max(longest * rate) as u64
     }
@@ -110,7 +111,7 @@ impl Simulation {
     }
 }
 
-/// How many seconds it takes to fill a bucket.
+/// How many seconds it takes to fill a bucket twice: once is what it takes on average.
 fn filled(burst: u32, permits: u32, per: Time) -> f64 {
-    f64::from(burst) / f64::from(permits) * per.as_secs_f64()
+    2.0 * f64::from(burst) / f64::from(permits) * per.as_secs_f64()
 }
