@@ -251,6 +251,45 @@ fn parts_that_contradict_themselves_are_refused_and_gaps_named() {
     }
 }
 
+/// Calls that come faster than a server that is sick for ever serves them; a queue that remembers longer than is played before it;
+/// slow periods of which the run meets a part.
+#[test]
+fn what_does_not_tell_of_the_long_run_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.toml");
+    let check = |scenario: &str, field: &str, words: &str| {
+        let plan = "[plan.p.branch]\na = { latency = \"exponential:mean=1s\" }\n";
+        std::fs::write(&path, format!("[scenario]\n{scenario}\n{plan}")).unwrap();
+        let simulate = ["simulate", path.to_str().unwrap(), "--jobs", "20000"];
+        let shown = succeeds(&simulate).replace("\n  ", " ");
+        assert!(shown.contains(words), "{shown}");
+        assert!(json(&simulate)["plans"][0][field].is_number(), "{field}");
+        for format in ["csv", "md"] {
+            let output = run(&[&simulate[..], &["-f", format]].concat());
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains(&format!("warning: {words}")), "{stderr}");
+        }
+    };
+    let server = "[scenario.server.s]\nslots = 1";
+    check(
+        &format!(
+            "arrivals = \"1.5/s\"\n{server}\nreplicas = 2\nslow = {{ factor = 10, lasts = \"1000h\", replicas = 1 }}"
+        ),
+        "piles_up",
+        "p: 43.",
+    );
+    check(
+        &format!("arrivals = \"0.9/s\"\nwarm_up = 100\n{server}"),
+        "remembers",
+        "p: the beginning is forgotten after about",
+    );
+    check(
+        "arrivals = \"100/s\"\n[scenario.server.s]\nslow = { factor = 2, lasts = \"1min\", every = \"1h\" }",
+        "round",
+        "p: it takes 360,000 jobs to meet all of a window",
+    );
+}
+
 #[test]
 fn figures_that_there_are_none_of_are_left_out() {
     let never = json(&["simulate", "-n", "3", "-l", "pareto:xm=1s,alpha=0.3", "-j", "1e4"]);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Browser, copied, frame, settled, shown } from "./page.mjs";
+import { Browser, catchFiles, copied, frame, settled, shown } from "./page.mjs";
 
 let browser;
 before(async () => (browser = await Browser.open()));
@@ -133,14 +133,7 @@ test("an axis that begins before zero has its unit", async () => {
 
 test("files say what the screen says, with units in their heads and quotes around commas", async () => {
   const page = await browser.page("strategy=hedge&pin=n%3D12%26latency%3Dp50%3D0.8s,p95%3D1.5s");
-  await page.evaluate(() => {
-    const offer = URL.createObjectURL;
-    URL.createObjectURL = (blob) => {
-      globalThis.saved = blob;
-      return offer(blob);
-    };
-    HTMLAnchorElement.prototype.click = () => {};
-  });
+  await catchFiles(page);
   const csv = async (id) => {
     await page.locator(`#figure-${id}`).scrollIntoViewIfNeeded();
     await page.waitForSelector(`#figure-${id} svg.chart`);

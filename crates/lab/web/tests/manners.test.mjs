@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ADDRESS, Browser, PAGE, copied, frame, settled, shown } from "./page.mjs";
+import { ADDRESS, Browser, PAGE, catchFiles, copied, frame, settled, shown } from "./page.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -73,14 +73,7 @@ test("every picture has a table twin and two files", async () => {
   ]);
   assert.equal(download.suggestedFilename(), "job.svg");
   // The browser lets a page save ten files in a row, so from here on they are caught on their way.
-  await page.evaluate(() => {
-    const offer = URL.createObjectURL;
-    URL.createObjectURL = (blob) => {
-      globalThis.saved = blob;
-      return offer(blob);
-    };
-    HTMLAnchorElement.prototype.click = () => {};
-  });
+  await catchFiles(page);
   const figures = await page.$$eval("figure:has(svg.chart)", (all) => all.map(({ id }) => id).filter(Boolean));
   assert.ok(figures.length >= 12, figures.join());
   for (const id of figures) {

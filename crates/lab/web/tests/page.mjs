@@ -114,3 +114,14 @@ export async function copied(page, what) {
 /** Two frames: what a change asked for is then on the page. */
 export const frame = (page) =>
   page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+/** From here on a file that the page saves is `saved` there, and goes nowhere. */
+export const catchFiles = (page) =>
+  page.evaluate(() => {
+    const offer = URL.createObjectURL;
+    URL.createObjectURL = (blob) => {
+      globalThis.saved = blob;
+      return offer(blob);
+    };
+    HTMLAnchorElement.prototype.click = () => {};
+  });
